@@ -488,9 +488,10 @@ def test_every_rule_has_its_name_in_the_documentation():
         "final_values",
         "sorted",
         "all_but",
+        "last_line",
     }
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 17
+    assert len(RULES) == 18
 
 
 @pytest.mark.parametrize(
@@ -668,3 +669,27 @@ def test_a_letter_that_only_seems_right_is_not_the_answer(reply, letters):
 )
 def test_a_closing_sentence_is_read_in_languages_of_which_nothing_else_is_known(reply, letters):
     assert read_choice(reply, MOVE).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("end", "letters"),
+    [
+        ("**B**", ("B",)),
+        ("Option B", ("B",)),
+        ("$\\mathbf{B}$", ("B",)),
+        ("<final_answer>B</final_answer>", ("B",)),
+        ("[ANSWER]B[/ANSWER]", ("B",)),
+        ("[[B]]", ("B",)),
+        ("Answer → B", ("B",)),
+        ("A\nB", ()),
+        ("Eliminated:\nB", ()),
+        ("F", ()),
+    ],
+)
+def test_a_letter_on_the_last_line_is_the_answer_of_a_reply_that_ended_itself(end, letters):
+    reply = f"Option A needs no energy, and option C is wrong too.\n\n{end}"
+    assert read_choice(reply, MOVE, finish="stop").letters == letters
+
+
+def test_a_letter_on_the_last_line_may_be_where_a_reply_broke_off():
+    assert read_choice("Option A needs no energy.\n\nB", MOVE).letters == ()

@@ -22,6 +22,7 @@ from steelyard.replies.choice_letters import (
     declared_letters,
     final_sentence,
     is_elsewhere,
+    is_named_wrong,
     judged,
     letters_of,
 )
@@ -86,12 +87,17 @@ _FEW_SIGNS: Final = re.compile(r"\W{0,2}")
 _ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
+_LAST_LINE: Final = re.compile(
+    r"\n[ \t>(\[{$\"'–—-]{0,12}+(?:(?i:option) |选项)?(?P<letter>[A-Z])[\s)\]}$\"'.!。]{0,12}\Z"
+)
+_LETTER_LINE: Final = re.compile(r"(?:\A|\n)[^\w\n]{0,12}[A-Z]\W{0,12}\Z")
+"""A line before it that is a letter, too."""
 _FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _DENIES: Final = re.compile(
     r"(?:\b(?:not|cannot be)|n't|不是|并非)\s{0,2}(?:the\s)?(?:options?\s|选项)?\(?[A-Z](?![A-Za-z])"
 )
 """Where an option is denied, a sentence on another (`It is not A. The nucleus stores DNA.`) is not an answer yet."""
-_EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged", "sorted"})
+_EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged", "sorted", "last_line"})
 """Rules whose letters the reply names as its answer; the others infer it."""
 
 
@@ -339,6 +345,16 @@ def _shown(page: ChoicePage) -> Candidate | None:
     return Candidate((letter,), *span, Strength.MENTIONED, "shown")
 
 
+def _last_line(page: ChoicePage) -> Candidate | None:
+    """The letter that is all of the last line of a reply that ended itself, and not one of a list of letters."""
+    match = _LAST_LINE.search(page.text) if page.complete else None
+    if match is None or match["letter"] not in page.labels or _LETTER_LINE.search(page.text, 0, match.start()):
+        return None
+    if is_named_wrong(page, match.start("letter")) or is_against(page.text, match.start("letter")):
+        return None
+    return Candidate((match["letter"],), *match.span("letter"), Strength.CONCLUDED, "last_line")
+
+
 def _final_text(page: ChoicePage) -> Candidate | None:
     """The text with which the reply ends, where its last sentence concludes with it: `The total is $13,000`."""
     if not page.quotes or page.text[-1] not in ".。":
@@ -508,6 +524,7 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _declared_text,
     _shown,
     numbered,
+    _last_line,
     _all_but,
     _none_of_them,
     _all_of_them,
