@@ -214,7 +214,7 @@ _FRAC: Final = re.compile(
 """A fraction of TeX, which takes a digit without braces for a whole part: \\frac34 is 3/4, \\frac1{72} is 1/72."""
 _ESCAPED: Final = re.compile(r"\\([%$])|\\!")
 _APART: Final = re.compile(
-    r"\\[A-Za-z]++(?=\.?\d)|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|HKD|TWD|SGD|KRW|AUD|NZD|CAD|CHF|BRL|MXN|ZAR|Rs)(?=\d)"
+    r"\\[A-Za-z]{2,}+(?=\.?\d)|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|HKD|TWD|SGD|KRW|AUD|NZD|CAD|CHF|BRL|MXN|ZAR|Rs)(?=\d)"
 )
 """What a number stands behind without a blank, though it is no part of it: a command of TeX, a currency."""
 _INDEX: Final = re.compile(r"_\s?\{\s?\d+\s?\}")
