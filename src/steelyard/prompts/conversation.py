@@ -95,8 +95,7 @@ def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
         message = plain_message(turn)
         message.pop("status", None)
         content = turn["content"] if isinstance(turn["content"], list) else ()
-        parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
-        parts = [part for part in parts if not is_call_part(part)]
+        parts = [_wire_part(part) for part in content if isinstance(part, str) or not is_call_part(part)]
         if not all(map(is_text_part, parts)):
             message["content"] = parts
         if calls := message.get("tool_calls"):
@@ -108,6 +107,17 @@ def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
             unanswered = [other for other in unanswered if other != ident]
         sent.append(message)
     return sent
+
+
+def _wire_part(part: Any) -> Any:
+    """A part of a content; a picture of LangChain's own form, of either version, in that of OpenAI."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    media = part.get("mime_type") if isinstance(part, Mapping) and part.get("type") == "image" else None
+    if not isinstance(media, str):
+        return part
+    data = part.get("base64") or part.get("data")
+    return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{data}"}} if data else part
 
 
 def _wire_call(ident: str, call: Mapping[str, Any]) -> dict[str, Any]:
