@@ -343,6 +343,11 @@ def test_rows_of_ragas_have_their_input_and_contexts(read):
     assert (sample.input, sample.contexts, sample.reference) == ("Why?", ("It rains.",), "So.")
 
 
+def test_aliases_of_an_answer_are_right_too(read):
+    rows = [{"question": "q", "answer": "Rome", "answer_aliases": aliases} for aliases in (["Roma"], [])]
+    assert [sample.reference for sample in read(rows, name="r.jsonl").data.samples] == [["Rome", "Roma"], "Rome"]
+
+
 def test_a_column_of_an_own_name_has_both_names(read):
     data = read([{"question": "q", "passage": "p"}], name="r.jsonl")
     assert {name: place for name, place in data.places.items() if "passage" in name} == dict.fromkeys(

@@ -146,6 +146,8 @@ def _media(content: bytes) -> str | None:
     return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
 
 
+_ALIASES: Final = "answer_aliases"
+"""The column of other right answers in MuSiQue."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 _LIKELY: Final = Role("input", words="general_likely_input")
@@ -498,6 +500,9 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
+    aliases = metadata.get(_ALIASES)
+    if isinstance(reference, str) and isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases):
+        reference = [reference, *aliases] if aliases else reference
     turns = _user_turns(table, row)
     if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
         reference = reference[-1]  # one for each turn, and the output is the reply to the last
