@@ -500,7 +500,7 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
-    aliases = metadata.get(_ALIASES)
+    aliases = row.cells.get(_ALIASES) if isinstance(row.cells, Mapping) else None
     if isinstance(reference, str) and isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases):
         reference = [reference, *aliases] if aliases else reference
     turns = _user_turns(table, row)
