@@ -1,5 +1,6 @@
 """The application as a whole: start-up, --debug, a reader that leaves."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,21 @@ def test_a_reader_that_leaves_ends_a_long_output_quietly():
 @pytest.mark.parametrize("arguments", [["show", "nope"], ["runs", "--lst"]])
 def test_a_mistake_keeps_its_code_where_nobody_reads_the_message(arguments):
     assert unread(*arguments, both=True)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["check", "题.csv"], b"input: A \\u95ee\\u9898"),
+        (["check", "题.csv", "--json"], '"input": "A 问题"'.encode()),
+        (["prompts", "zh/four_options"], "题目：".encode()),
+    ],
+)
+def test_a_locale_without_the_letters_of_a_dataset_is_no_defect_and_data_are_utf_8(arguments, shown):
+    Path("题.csv").write_text("问题,答案\n1+1？,2\n", encoding="utf-8")
+    of_locale = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, env=of_locale, check=True)
+    assert shown in done.stdout
 
 
 def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verdict():

@@ -7,8 +7,11 @@ def main() -> None:
     """Run the `steelyard` command: the entry point of the installed script."""
     import atexit
     import gc
+    import io
     import sys
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a locale of other letters than those of a dataset is no defect
+        sys.stdout.reconfigure(errors="backslashreplace")
     # Importing modules creates many objects and almost no garbage, so the collector may run less often; at exit a last
     # collection over all modules would free nothing that the end of the process does not.
     gc.set_threshold(20_000, 20, 20)

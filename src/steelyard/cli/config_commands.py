@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -37,7 +36,7 @@ from steelyard.evaluation.survey import judge_calls
 from steelyard.prompts.reply_schema import packaged_replies
 from steelyard.prompts.template import packaged_prompts, placeholders
 from steelyard.registry import describe
-from steelyard.report.render.terminal import print_json
+from steelyard.report.render.terminal import print_data, print_json
 from steelyard.scorers.reference_checks import ReferenceFinding
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
@@ -359,7 +358,7 @@ def convert(
     """
     result = converted(file, more or (), root=root)
     if isinstance(result, str) and out is None:
-        sys.stdout.write(result)
+        print_data([result])
         return
     target = out or file.with_name(f"{file.stem}.steelyard.yaml")
     dataset = target.with_suffix(".jsonl")
@@ -398,7 +397,7 @@ def prompts(
         raise ConfigError(f"there is no prompt {name!r}{did_you_mean(name, names)}")
     text = _prompt_text(name)
     if to is None:
-        typer.echo(text)
+        print_data([text, "\n"])
         return
     try:
         with to.open("x", encoding="utf-8", newline="\n") as file:

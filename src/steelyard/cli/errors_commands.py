@@ -16,7 +16,7 @@ from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.live_run import print_estimate, run_with_cost
 from steelyard.cli.options import model_and_config, named_run, named_runs, same_command, store_option
-from steelyard.cli.output import exit_code, print_lines, write_text
+from steelyard.cli.output import exit_code, write_text
 from steelyard.errors import ConfigError
 from steelyard.escaping import visible
 from steelyard.generate.code_trial import CodeTrial, TrialPlan, scorer_lines, trial_suite, try_code
@@ -26,7 +26,7 @@ from steelyard.people.codings import NamedCode, change_code, codings, draw_codin
 from steelyard.plain_json import field_values
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.render.markdown import markdown_page
-from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.render.terminal import console, print_data, print_json, print_sections, say
 from steelyard.report.run_texts import state_text
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Store
@@ -143,7 +143,7 @@ def errors_sheet(
         coding = find_coding(opened, analysis)
         text = coding_sheet(opened, coding, read_coding(opened, coding))
     if out is None:
-        print_lines([text])
+        print_data([text])
         return
     write_text(out, text)
     say(console(), f"wrote {out}: {count_text(len(coding.items), 'record')}; fill its columns note and code")
@@ -255,7 +255,7 @@ def errors_install(
         lines = scorer_lines(scorer.config)
         if not as_json:
             _print_sections(page, named)
-            print_lines([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken
+            print_data([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken
         if not yes:
             if not sys.stdin.isatty():
                 raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")

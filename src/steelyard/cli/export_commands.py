@@ -15,7 +15,7 @@ from steelyard.analysis.conditions import parse_condition
 from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs, say_unfinished, store_option
-from steelyard.cli.output import print_lines, write_lines, write_text
+from steelyard.cli.output import write_lines, write_text
 from steelyard.cli.salvage import save
 from steelyard.errors import ConfigError
 from steelyard.files import make_private_folder
@@ -25,7 +25,7 @@ from steelyard.people.sheets import labels_csv, labels_jsonl
 from steelyard.report.exports import records as rows
 from steelyard.report.exports.records import legacy_files, write_parquet
 from steelyard.report.exports.workbook import write_workbook
-from steelyard.report.render.terminal import console, print_json, say
+from steelyard.report.render.terminal import console, print_data, print_json, say
 from steelyard.store import Run, Store
 from steelyard.store.reading.pages import matching_records
 
@@ -199,7 +199,7 @@ def _write_rows(runs: Sequence[Run], form: str, out: Path | None, *, raw: bool) 
         return
     lines: Iterable[str] = rows.csv(runs[0], raw=raw) if form == "csv" else rows.jsonl(runs[0])
     if out is None:
-        print_lines(lines)
+        print_data(lines)
         return
     write_lines(out, lines)
     typer.echo(f"wrote {out}")
@@ -235,7 +235,7 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
     labels = all_labels(store, runs[0])
     lines = [labels_csv(runs[0], labels)] if form == "csv" else labels_jsonl(runs[0], labels)
     if out is None:
-        print_lines(lines)
+        print_data(lines)
         return
     write_lines(out, lines)
     typer.echo(f"wrote {out}: {count_text(len(labels), 'label')}")

@@ -94,12 +94,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         raise _unwritable(path, error) from error
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output; lone surrogates, which occur in replies of models, are replaced."""
-    for line in lines:
-        sys.stdout.write(line.encode("utf-8", "replace").decode())
-
-
 def _unwritable(path: Path, error: OSError) -> ConfigError:
     return ConfigError(f"{path} cannot be written: {error.strerror}")
 

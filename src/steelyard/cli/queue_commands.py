@@ -15,7 +15,7 @@ from steelyard.analysis.label_forms import LabelForm, label_form
 from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.options import named_runs, store_option
-from steelyard.cli.output import print_lines, write_text
+from steelyard.cli.output import write_text
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord, draw_records, item_record
 from steelyard.people.queue_values import (
@@ -43,7 +43,7 @@ from steelyard.people.queues import (
     run_of,
 )
 from steelyard.plain_json import field_values
-from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.render.terminal import console, print_data, print_json, print_sections, say
 from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.store import Run, Store
 
@@ -227,7 +227,7 @@ def queue_sheet(
         named, rater = named_queue(opened, queue), checked_rater(author)
         text = sheet_of(named.id, [_blind(opened, named, item, rater) for item in open_items(opened, named, rater)])
     if out is None:
-        print_lines([text])
+        print_data([text])
     else:
         write_text(out, text)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from steelyard.cli.output import BROKEN, print_lines
+from steelyard.cli.output import BROKEN
 from steelyard.errors import ConfigError
 from steelyard.escaping import json_line
 from steelyard.files import make_private_folder, open_private
 from steelyard.report.exports.records import plain_record
-from steelyard.report.render.terminal import console, say
+from steelyard.report.render.terminal import console, print_data, say
 from steelyard.store import Run
 from steelyard.store.database.address import Address, locate
 from steelyard.store.database.sqlite_locks import is_locked
@@ -84,7 +84,7 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
 def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
     """A function that writes a line: to a file, to standard output, or nowhere if `out` is a store."""
     if out is None:
-        yield lambda line: print_lines([line])
+        yield lambda line: print_data([line])
     elif _is_store(out):
         yield lambda _: None
     else:

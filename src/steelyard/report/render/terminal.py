@@ -111,8 +111,15 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_json(value: Any) -> None:
     """The JSON of a value, as `json_value` makes it, on standard output."""
-    text = json.dumps(json_value(value), ensure_ascii=False, indent=2, allow_nan=False)
-    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    print_data([json.dumps(json_value(value), ensure_ascii=False, indent=2, allow_nan=False), "\n"])
+
+
+def print_data(texts: Iterable[str]) -> None:
+    """Write what programs read to standard output: in UTF-8, whatever the locale; lone surrogates are replaced."""
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and (stream.encoding, stream.errors) != ("utf-8", "replace"):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    stream.writelines(texts)
 
 
 def say(to: Console, text: str, style: str = "") -> None:
