@@ -12,7 +12,7 @@ from steelyard.cli.app import build_app, run_app
 from steelyard.store import Store
 
 HEAVY = ("aiohttp", "numpy", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
-COMMAND = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "steelyard"]
 
 
 def test_help_imports_nothing_heavy():
@@ -109,6 +109,15 @@ def test_a_locale_without_the_letters_of_a_dataset_is_no_defect_and_data_are_utf
     of_locale = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, env=of_locale, check=True)
     assert shown in done.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_without_streams_a_run_ends_as_with_them(write, says, closed):
+    path = write({"a": says()}, gate={"solve_rate": ">= 0.9"})
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, "run", path], check=False, capture_output=True)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stdout + done.stderr
+    assert b"finished" in subprocess.run([*COMMAND, "runs"], capture_output=True, check=True).stdout
 
 
 def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verdict():

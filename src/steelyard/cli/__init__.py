@@ -8,8 +8,12 @@ def main() -> None:
     import atexit
     import gc
     import io
+    import os
     import sys
 
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # whoever started us closed it: the next file would have its number
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  # open to the end
     if isinstance(sys.stdout, io.TextIOWrapper):  # a locale of other letters than those of a dataset is no defect
         sys.stdout.reconfigure(errors="backslashreplace")
     # Importing modules creates many objects and almost no garbage, so the collector may run less often; at exit a last

@@ -1,0 +1,5 @@
+"""`python -m steelyard` is the `steelyard` command."""
+
+from steelyard.cli import main
+
+main()
