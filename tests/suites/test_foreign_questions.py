@@ -100,6 +100,12 @@ def test_the_true_answer_beside_one_to_judge_is_the_reference(tmp_path):
     assert (sample.reference, sample.metadata["answer"]) == ("Ann", "Bob")
 
 
+def test_advice_on_objects_names_a_key_and_no_sheet(tmp_path):
+    (tmp_path / "answers.json").write_text('[{"response": "Ann", "contexts": ["It is Ann."]}]', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"Name the columns, for example columns: \{question: KEY\}$"):
+        load_rag(SampleFiles(tmp_path / "answers.json"))
+
+
 def test_a_judgement_of_llama_index_on_an_unknown_passage_is_named(tmp_path):
     value = json.loads((FOREIGN / "llama_index.json").read_text(encoding="utf-8"))
     value["relevant_docs"]["q2"] = ["n3"]
