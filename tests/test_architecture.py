@@ -24,7 +24,7 @@ TREE = {
     "lazy.py", "models", "normal_form.py", "people", "plain_json.py", "posix.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.json", "registry.py", "report", "retrieval", "runner",
     "scorers", "session", "replies", "sql", "stats", "store", "suites", "tables", "targets", "types.py", "viewer",
-    "workers", "__init__.py", "__init__.pyi",
+    "workers", "__init__.py", "__init__.pyi", "__main__.py",
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
