@@ -283,7 +283,8 @@ def _refuse_missing(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -
     nothing = f"no header was found in its first {HEAD_ROWS} rows"
     seen = f"the columns found are {', '.join(headers)}" if headers else nothing
     # Objects have keys and no letters.
-    example = ", ".join(f"{name}: KEY" for name in missing) if table.keyed else _example(roles)
+    keys = ", ".join(f"{role.name}: KEY" for role in roles if role.required)
+    example = keys if table.keyed else _example(roles)
     sheet = ", or leave this sheet out with sheets" if table.sheet else ""
     raise ConfigError(
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
