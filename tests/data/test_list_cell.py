@@ -13,6 +13,11 @@ def test_what_python_prints_of_texts_comes_back(texts):
     assert list_in(f"[{' '.join(map(repr, texts))}]") == texts  # as numpy prints them
 
 
+@pytest.mark.parametrize(("cell", "numbers"), [("[1 2]", [1, 2]), ("[ 3\n -40 ]", [3, -40]), ("[7]", [7])])
+def test_whole_numbers_as_numpy_prints_them_come_back(cell, numbers):
+    assert list_in(cell) == numbers
+
+
 @pytest.mark.parametrize(
     "cell",
     [

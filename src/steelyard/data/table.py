@@ -33,6 +33,8 @@ SHEET: Final = "sheet"
 _PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
 _PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:(?:, |\s++){_PRINTED_TEXT})*\]")
 """A flat list of texts as Python prints it, or numpy, which writes no commas; no other Python expression matches."""
+_PRINTED_NUMBERS: Final = re.compile(r"\[\s*+-?[0-9]{1,18}(?:\s++-?[0-9]{1,18})+\s*+\]")
+"""Several whole numbers as numpy prints them."""
 FAR_CELL: Final = "One filled cell far from the others is enough for that; Ctrl+End finds it in a spreadsheet program"
 """Advice about a workbook whose grid, from the first to the last filled cell, is too large for its reader."""
 
@@ -252,6 +254,8 @@ def list_in(cell: str) -> list[Any] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
+        if _PRINTED_NUMBERS.fullmatch(text):
+            return [int(number) for number in text[1:-1].split()]
         if not _PRINTED_LIST.fullmatch(text):
             return None
         try:
