@@ -128,6 +128,6 @@ def test_without_room_for_the_reserve_nothing_is_sent_at_all(tmp_path, small_dis
     with ledger_server(tmp_path) as server:
         write_exam(tmp_path, server.url)
         said_so = "".join(command_here(tmp_path, "run", "exam.json", "--quiet", code=4))
-        assert "no room for the store: No space left on device" in said_so
+        assert "the store cannot be written: No space left on device" in said_so
         assert not server.requests()
         assert [path.name for path in (tmp_path / ".steelyard").iterdir() if "reserve" in path.name] == []

@@ -271,7 +271,7 @@ class ReserveFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self.release()
-            raise StoreError(f"no room for the store: {error.strerror} ({self._path.parent})") from error
+            raise StoreError(f"the store cannot be written: {error.strerror} ({self._path.parent})") from error
 
     def release(self) -> bool:
         """Free the space; False if it was freed before."""
