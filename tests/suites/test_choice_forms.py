@@ -98,6 +98,8 @@ def test_the_column_of_the_right_option_may_be_the_key(options):
     columns = {"options": options, "answer": "true"}
     wanted = "A" if isinstance(options, str) else "B"
     assert keys([row, {**row, "question": "Odd?", "true": "A"}], columns=columns) == [wanted, wanted]
+    zeros = [{**row, "question": f"{n} times nothing?", "true": "0"} for n in range(1, 4)]
+    assert "count from 0" not in str(load_choice(SampleFiles.of(zeros, columns=columns)).notes)
     with pytest.raises(ConfigError, match="column false 1 is used for options and question"):
         keys([row], columns={**columns, "question": "false 1"})
 
@@ -143,6 +145,7 @@ def test_numbers_count_from_one_unless_the_whole_table_counts_from_zero(tmp_path
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 0, 3)))[0]
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 1, 2)))[0]
     assert len(defects_of(SampleFiles.of(rows(0, 0, *[1] * 60)))) == 2
+    assert "the key '0'" in defects_of(SampleFiles.of(rows([1, 0, 0], [0, 1, 1])))[0]
 
 
 def test_judgements_need_no_options_where_the_sheet_says_what_they_are(tmp_path):

@@ -118,6 +118,8 @@ class SeveralKeys:
 
 def counts_from_zero(reading: ChoiceTable) -> bool:
     """Whether 0 means A in this table; one pass over its rows, which ends with the first key that is not a number."""
+    if reading.answer in reading.options:  # the column of the right option, whose cells are texts
+        return False
     rows = zeros = 0
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)
@@ -127,8 +129,10 @@ def counts_from_zero(reading: ChoiceTable) -> bool:
             continue
         if isinstance(value, ClassName) or not all(key.isascii() and key.isdigit() for key in keys):
             return False
-        numbers = {int(key[:9]) for key in keys}
-        if max(numbers) >= _most(reading, row):
+        numbers, most = {int(key[:9]) for key in keys}, _most(reading, row)
+        # A 1 for each right option and a 0 for each other are no numbers of options.
+        are_marks = len(keys) == most and numbers <= {0, 1}
+        if are_marks or max(numbers) >= most:
             return False
         rows, zeros = rows + 1, zeros + (0 in numbers)
     return zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
