@@ -189,18 +189,23 @@ def _item(value: Any) -> str:
 
 def _without_items(messages: Sequence[Any]) -> list[Any]:
     plain: list[Any] = []
+    calls: list[Any] = []  # of the last message, where it is made of items
     for message in messages:
         kind = _item(message)
         if kind in _CALL_ITEMS:
-            call = {"id": _field(message, "call_id"), **{key: _field(message, key) for key in ("name", *_ARGUMENTS)}}
-            last = plain.pop() if plain and _role(plain[-1]) == "assistant" else None
-            calls = [*(_field(last, "tool_calls") or ()), call]
-            plain.append({"role": "assistant", "content": _field(last, "content"), "tool_calls": calls})
+            if not calls:
+                last = plain.pop() if plain and _role(plain[-1]) == "assistant" else None
+                calls = [*(_field(last, "tool_calls") or ())]
+                plain.append({"role": "assistant", "content": _field(last, "content"), "tool_calls": calls})
+            call = {key: _field(message, key) for key in ("name", *_ARGUMENTS)}
+            calls.append({"id": _field(message, "call_id"), **call})
         elif kind in _RESULT_ITEMS:
             result = {"tool_call_id": _field(message, "call_id"), "content": _field(message, "output")}
             plain.append({"role": "tool", **result})
+            calls = []
         elif not kind:
             plain.append(message)
+            calls = []
     return plain
 
 
