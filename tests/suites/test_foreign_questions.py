@@ -65,7 +65,9 @@ def test_messages_of_langsmith_have_the_last_one_as_the_answer(tmp_path, role):
 def test_messages_of_langchain_are_sent_with_their_pictures_and_calls(tmp_path):
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}
     own = {"type": "image", "mime_type": "image/png"}
-    parts = ["What is it?", picture, {**own, "base64": "AAEC"}, {**own, "source_type": "base64", "data": "AAEC"}]
+    address = {"type": "image", "url": picture["image_url"]["url"]}
+    base64 = [{**own, "base64": "AAEC"}, {**own, "source_type": "base64", "data": "AAEC"}]
+    parts = ["What is it?", picture, *base64, address]
     use = [{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}]
     messages = [
         {"type": "human", "content": parts},
@@ -79,7 +81,7 @@ def test_messages_of_langchain_are_sent_with_their_pictures_and_calls(tmp_path):
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
     for sample in load_general(SampleFiles(tmp_path / "chat.json")).data.samples:
         assert sample.input == [
-            {"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture, picture, picture]},
+            {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *[picture] * 4]},
             {"role": "assistant", "content": "Let me see.", "tool_calls": [call]},
             {"role": "tool", "content": "no", "tool_call_id": "c1"},
             {"role": "user", "content": "So?"},

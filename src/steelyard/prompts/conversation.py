@@ -113,11 +113,12 @@ def _wire_part(part: Any) -> Any:
     """A part of a content; a picture of LangChain's own form, of either version, in that of OpenAI."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    media = part.get("mime_type") if isinstance(part, Mapping) and part.get("type") == "image" else None
-    if not isinstance(media, str):
+    if not isinstance(part, Mapping) or part.get("type") != "image":
         return part
-    data = part.get("base64") or part.get("data")
-    return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{data}"}} if data else part
+    media, data, url = part.get("mime_type"), part.get("base64") or part.get("data"), part.get("url")
+    if isinstance(media, str) and data:
+        url = f"data:{media};base64,{data}"
+    return {"type": "image_url", "image_url": {"url": url}} if isinstance(url, str) else part
 
 
 def _wire_call(ident: str, call: Mapping[str, Any]) -> dict[str, Any]:
