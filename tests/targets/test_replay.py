@@ -311,7 +311,7 @@ def test_an_agent_in_a_log_of_inspect_has_the_tokens_of_all_its_calls_and_its_fa
     ]
     asked = [{"event": "model", "output": {"usage": usage}} for usage in usages]
     kept = {"event": "model", "cache": "read", "output": {"usage": usages[0]}}
-    judged = [{"event": "span_begin", "type": "scorers"}, asked[0]]
+    judged = [{"event": "span_begin", "type": {}}, {"event": "span_begin", "type": "scorers"}, asked[0]]
     sample = logged(1, "1+1?", "2", messages=steps, events=[*asked, kept, *judged])
     broken = logged(2, "2+2?", "Let me see.", error={"message": "boom"})
     path = written(tmp_path, "log.json", json.dumps({"eval": {}, "plan": {}, "samples": [sample, broken]}))

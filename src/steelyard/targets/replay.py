@@ -35,7 +35,7 @@ from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
 _INSPECT: Final = ("id", "output")
-_INSPECT_SCORING: Final = frozenset({"scorers", "scorer"})
+_INSPECT_SCORING: Final = ("scorers", "scorer")
 """Types of the event with which scoring begins, the second of Inspect before spans."""
 _HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
 """Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
