@@ -7,6 +7,9 @@ import stat
 import openpyxl
 import pytest
 
+from steelyard.config.check_dataset import check_dataset
+from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import ConfigError
 from steelyard.sql.sandbox import Sandbox
 
 HEADER = ["题目", "A", "B", "C", "D", "答案", "类别"]
@@ -207,9 +210,11 @@ SCHEMA = "CREATE TABLE staff (name TEXT, age INT); INSERT INTO staff VALUES ('Ad
 
 
 def test_a_file_of_text_is_said_to_be_read_as_statements(steelyard, tmp_path):
-    (tmp_path / "prompt.txt").write_text("Answer in one word.\n", encoding="utf-8")
-    error = steelyard("check", tmp_path / "prompt.txt", code=2).err
+    (tmp_path / "prompt.TXT").write_text("Answer in one word.\n", encoding="utf-8")
+    error = steelyard("check", tmp_path / "prompt.TXT", code=2).err
     assert "It was read as a dataset of tables, one SQL statement a line; errors for other suites: --suite" in error
+    with pytest.raises(ConfigError, match="It was read as a dataset of choice; errors for other suites: --suite"):
+        check_dataset("", SampleFiles.of([{"question": "Why?", "options": "A. x B. y"}]), None)
 
 
 @pytest.mark.parametrize("configured", [True, False])

@@ -353,7 +353,8 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
     except (ConfigError, DataError) as error:
         if suite or not any(words in str(error) for words in _WRONG_SUITE):
             raise
-        lines = ", one SQL statement a line" if all(path.suffix in {".sql", ".txt"} for path in files.paths) else ""
+        suffixes = {path.suffix.lower() for path in files.paths}
+        lines = ", one SQL statement a line" if suffixes and suffixes <= {".sql", ".txt"} else ""
         others = ", ".join(f"--suite {other}" for other in suites if other != name)
         read_as = f"It was read as a dataset of {name}{lines}; errors for other suites: {others}"
         raise type(error)(f"{error}. {read_as}") from error
