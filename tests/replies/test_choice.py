@@ -671,6 +671,20 @@ def test_a_closing_sentence_is_read_in_languages_of_which_nothing_else_is_known(
     assert read_choice(reply, MOVE).letters == letters
 
 
+@pytest.mark.parametrize("reply", ["Salah says B.", "Sai says B."])
+def test_a_name_that_is_a_denial_in_another_language_denies_nothing(reply):
+    assert read_choice(reply, MOVE).letters == ("B",)
+
+
+@pytest.mark.parametrize("reply", ["🥇 A\n🥈 B", "🥈 A\n🥇 B", "🔴 A\n🟢 B"])
+def test_medals_and_colours_are_no_ornaments(reply):
+    assert read_choice(reply, MOVE).letters == ()
+
+
+def test_a_picture_that_is_an_option_is_not_blanked():
+    assert read_choice("🍎", ["🍎", "🍌"]).status != "empty"
+
+
 @pytest.mark.parametrize(
     ("end", "letters"),
     [

@@ -64,3 +64,10 @@ def test_reasoning_that_broke_off_gives_no_answer():
     assert answer_part(reply) == ""
     assert read_choice(reply, ["pines", "oaks"]).status == "empty"
     assert read_choice("Analysis: A grows. The answer is B.", ["pines", "oaks"]).letters == ("B",)
+
+
+@pytest.mark.parametrize(
+    "code", ["analysisResult = load()\nprint(analysisResult)", "analysisResult", "analysisMap.get(1)"]
+)
+def test_a_name_in_code_is_no_mark_of_reasoning(code):
+    assert answer_part(code) == code

@@ -48,6 +48,7 @@ PUBLISHED = [
     ("DeepEval, G-Eval", "", (0, 10), '{\n    "score": 8,\n    "reason": "The output names 3 of 4 steps."\n}', 8),
     ("DeepEval, fenced", "", (0, 10), '```json\n{"score": 8, "reason": "It names all."}\n```', 8),
     ("AlpacaEval, a score", "", (1, 10), "Score: 8/10", 8),
+    ("AlpacaEval, a score and a count", "", (1, 10), "It names 3 steps.\n\nScore: 8/10 and 2 misprints", 8),
     ("LlamaIndex, correctness", "", (1, 5), "4.0\nThe generated answer has the same metrics as the reference.", 4),
     ("LangChain, score string", "", (1, 10), "It is clear and correct.\n\nRating: [[10]]", 10),
     ("TruLens", "", (0, 10), "Criteria: It is relevant.\nSupporting Evidence: 2 of 3 claims.\nScore: 7", 7),

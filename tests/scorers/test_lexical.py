@@ -153,6 +153,9 @@ class TestContains:
             ("كتاب", "هذا كتابُ زيد", True, True),
             ("كتاب", "كتابُها", False, True),
             ("1", "1\ufe0f\u20e3", True, True),
+            ("7", "(-7)", False, True),
+            ("7°", "5°-7°", True, True),
+            ("7", "5个-7个", True, True),
         ],
     )
     def test_a_word_is_not_found_inside_another(self, wanted, text, whole, anywhere):

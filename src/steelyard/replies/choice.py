@@ -27,7 +27,7 @@ from steelyard.replies.choice_letters import (
     letters_of,
 )
 from steelyard.replies.choice_numbers import numbered
-from steelyard.replies.clean import clean, fold
+from steelyard.replies.clean import PICTURES, clean, fold
 from steelyard.replies.closings import closing_letters
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
@@ -132,7 +132,7 @@ def read_choice(
     'inferred'
     """
     lettered = _lettered(options)
-    cleaned = clean(reply).with_short_blanks()
+    cleaned = clean(reply, pictures=any(map(PICTURES.search, lettered.values()))).with_short_blanks()
     if not cleaned.text.strip():
         reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)

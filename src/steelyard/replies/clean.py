@@ -24,10 +24,10 @@ _UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
 """Marks of width zero: readers of a reply do not see them around it, and SQL engines refuse them."""
 _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "『": '"', "』": '"', "İ": "i"})
 PICTURES: Final = re.compile(
-    "[✨\U0001f300-\U0001f31e\U0001f320-\U0001f44c\U0001f44f-\U0001f644\U0001f646-\U0001f6aa"
-    "\U0001f6ac-\U0001f6d0\U0001f6d2-\U0001faff]\ufe0f?"
+    "[✨\U0001f300-\U0001f31e\U0001f320-\U0001f44c\U0001f44f-\U0001f533\U0001f536-\U0001f644\U0001f646-\U0001f6aa"
+    "\U0001f6ac-\U0001f6d0\U0001f6d2-\U0001f7df\U0001f7ec-\U0001f946\U0001f94a-\U0001faff]\ufe0f?"
 )
-"""Pictures that say nothing of an answer: no star, no thumb, no sign of a ban."""
+"""Pictures that say nothing of an answer: no star, thumb, medal, coloured circle or square, no sign of a ban."""
 _MARKS: Final = MappingProxyType({"،": ",", "؛": ";", "؟": "?", "۔": ".", "।": ".", "॥": "."})
 """Marks of Arabic, Urdu and the scripts of India."""
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
@@ -40,8 +40,8 @@ _MOST_BLOCKS: Final = 1_000
 """Blocks of reasoning; a reply with more repeats itself without end."""
 _SIGNS_OF_REASONING: Final = ("<", "◁", "[", _BARE_FINAL := "assistantfinal")
 """What each mark of reasoning has one of; the last is what servers leave of gpt-oss that drop its special tokens."""
-_BARE_ANALYSIS: Final = re.compile(rf"\s*analysis(?=[A-Z])(?!(?s:.*){_BARE_FINAL})")
-"""Such a reply that broke off in its reasoning: `analysisWe need to`."""
+_BARE_ANALYSIS: Final = re.compile(rf"\s*analysis(?=[A-Z][\w'’-]*+[,:]?\s++[\w\"'“‘`$\\(])(?!(?s:.*){_BARE_FINAL})")
+"""Such a reply that broke off in its reasoning: `analysisWe need to`; `analysisResult = 5` is code."""
 _REASONING_BEGINS: Final = 20_000
 _REASONING_ENDS: Final = 100_000
 """Characters at the beginning and at the end in which marks of reasoning are looked for: no answer is longer."""

@@ -44,6 +44,7 @@ _SINGULAR: Final = re.compile(r"[)\]]?\s(?:is|was)\b", re.IGNORECASE)
 
 @cache
 def _against_elsewhere() -> re.Pattern[str]:
+    """What may speak against a letter in languages that have no lexicon of their own."""
     return re.compile(any_of(lexicon("closings")["against"]), FLAGS)
 
 

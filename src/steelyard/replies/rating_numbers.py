@@ -180,7 +180,8 @@ _LABEL_BEFORE: Final = re.compile(r"[A-Za-z)]:\s?\Z")
 _LAST_LINE: Final = re.compile(r"\n[ \t]{0,8}(?P<digits>\d{1,2})\s{0,9}\Z")
 _LEVEL: Final = re.compile(r"\s?=\s?[A-Za-z\u4e00-\u9fff]")
 _SERIES: Final = re.compile(
-    r"(?<![\d.,/|])\d{1,2}\s?([|/,])\s?\d{1,2}(?:(?:\s?\1\s?|,?\s(?:and|or)\s)\d{1,2}(?![\d.]\d))+"
+    r"(?<![\d.,/|])\d{1,2}\s?(?:(?P<sign>[|/])\s?\d{1,2}(?:\s?(?P=sign)\s?\d{1,2}(?![\d.]\d))+"
+    r"|,\s?\d{1,2}(?:(?:\s?,\s?|,?\s(?:and|or)\s)\d{1,2}(?![\d.]\d))+)"
 )
 """The numbers of a form among which a judge should have chosen ("1|2|3"), or those of a list ("steps 2, 3 and 5")."""
 

@@ -30,6 +30,9 @@ _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 _PLAIN: Final = str.maketrans("‘’‚‛ʼ“”„‟‐‑‒–−", "'''''\"\"\"\"-----")
 """Quotes and hyphens that models write where people type others; an em dash is none of them."""
 
+_BEFORE_SIGN: Final = frozenset(" ([{=:<>≈~*$£¥\"'`,;+是为")
+"""What stands before a minus: behind anything else, as in 5°-7° and 3个-5个, the hyphen joins two numbers."""
+
 _SENTENCE: Final = re.compile(r"[.!?;\n。！？；]+")
 _DENIED: Final = re.compile(
     r"(?:\b(?:not|never|rather than|instead of)|n't|不是|而非|并非)\s?(?:an?\s|the\s)?[\"']?\w+", re.IGNORECASE
@@ -262,15 +265,11 @@ def _starts_word(text: str, at: int) -> bool:
     """Whether a word may start at `at`; a point or comma between digits is inside a number."""
     if at == 0 or not _joins(text[at]):
         return True
-    has_sign = text[at].isdigit() and text[at - 1] in "-−" and (at == 1 or not _ends_value(text[at - 2]))
+    has_sign = text[at].isdigit() and text[at - 1] in "-−" and (at == 1 or text[at - 2] in _BEFORE_SIGN)
     if has_sign:
         return False
     in_number = at > 1 and text[at - 1] in ".," and text[at].isdigit() and text[at - 2].isdigit()
     return not in_number and not _joins(text[at - 1])
-
-
-def _ends_value(character: str) -> bool:
-    return _joins(character) or character in ")]}%"
 
 
 def _ends_word(text: str, at: int) -> bool:

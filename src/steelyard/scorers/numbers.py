@@ -173,7 +173,7 @@ _SCALES: Final[Mapping[str, Decimal]] = MappingProxyType(
     }
 )  # fmt: skip
 _WRITTEN: Final = str.maketrans(
-    "，、،؛٬٪−–壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；；；'%--一二三四五六七八九十百千万亿两--点"
+    "，、،؛٬٪−壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；；；'%-一二三四五六七八九十百千万亿两--点"
 )
 _MEASURES: Final = frozenset(
     "个個只隻人名位元块本年月日天周岁歲次种類类件条條张張章卦爻层米公厘毫千克斤吨度秒小时倍页頁行列点题步组"
@@ -225,6 +225,8 @@ _NEGATIVE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A sign apart from its number: `is negative 7`, `x = - 7`."""
+_DASH: Final = re.compile(r"(?<![^\s=:(\[{$*<>≈~,;是为])(?<!\d\$)–(?=[$€£¥]?\.?\d)")
+"""A dash as a minus: behind anything else, as in 5 kg–7 kg, it joins two numbers."""
 _FRACTION: Final = re.compile(
     r"(?<![\d/.,])(?:(?P<whole>\d{1,4})(?:[ \u00a0]|(?=\\)))?"
     r"(?:\\frac\{(?P<over>\d{1,15})\}\{(?P<under>\d{1,15})\}|(?P<up>\d{1,15})\s?[/⁄]\s?(?P<down>\d{1,15}))"
@@ -270,7 +272,7 @@ def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = Fals
     point = "," if decimal_comma else "."
     typeset = without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009")
     typeset = _ESCAPED.sub(r"\1", typeset)
-    typeset = _NEGATIVE.sub(r"\1-", _EMPHASIS.sub(" ", typeset))
+    typeset = _DASH.sub("-", _NEGATIVE.sub(r"\1-", _EMPHASIS.sub(" ", typeset)))
     typeset = _FRAC.sub(_braced, typeset)
     typeset = _VULGAR.sub(lambda match: _mixed(match["whole"], *_parts_of(match["sign"]), point), typeset)
     if fractions:
@@ -335,7 +337,7 @@ def _numbers(text: str, *, decimal_comma: bool) -> Iterator[WrittenNumber]:
 def _pattern(*, decimal_comma: bool) -> re.Pattern[str]:
     grouped, plain = (_GROUPED_COMMA, _PLAIN_COMMA) if decimal_comma else (_GROUPED, _PLAIN)
     arabic = rf"(?:(?P<grouped>{grouped})|(?P<plain>{plain}))(?:(?P<power>[eE][-+]?\d{{1,6}}(?!\d))|{_SCALE}|{_MIXED})?"
-    before = r"(?:(?<![A-Za-z\d_)\]])(?P<sign>[-+]))?(?P<money>[$€£¥₹₩])?(?P<of_hundred>百分之)?"
+    before = r"(?:(?<![A-Za-z\d_)\]%°])(?<!\d[$€])(?<!\d €)(?P<sign>[-+]))?(?P<money>[$€£¥₹₩])?(?P<of_hundred>百分之)?"
     number = rf"(?:(?<![A-Za-z\d_])(?<![A-Za-z]-){arabic}|{_CHINESE}){_PERCENT}"
     return re.compile(rf"{'' if decimal_comma else _VERSION + '|'}{before}{number}", re.IGNORECASE)
 
