@@ -46,8 +46,12 @@ def records_of(function, *samples):
     return list(evaluate(function, list(samples) or [Sample("1", "What colour?")], []).records())
 
 
-def test_an_answer_that_openais_model_refuses_has_its_words_and_is_refused():
-    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": None, "refusal": "I cannot."}]
+@pytest.mark.parametrize(
+    "refused",
+    [{"content": None, "refusal": "I cannot."}, {"content": [{"type": "refusal", "refusal": "I cannot."}]}],
+)
+def test_an_answer_that_openais_model_refuses_has_its_words_and_is_refused(refused):
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", **refused}]
     output = conversation_output(messages)
     assert (output.value, output.metadata["finish"], refused_before(output)) == ("I cannot.", "refusal", True)
     answered = conversation_output([*messages, {"role": "assistant", "content": "So.", "refusal": None}])

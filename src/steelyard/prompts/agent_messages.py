@@ -236,8 +236,10 @@ def last_answer(messages: Sequence[Any]) -> str:
 def _refusal(messages: Sequence[Any]) -> str:
     """The words with which OpenAI's model refuses in place of its last answer; "" where it answers."""
     last = next(message for message in reversed(messages) if _role(message) == "assistant")
-    refusal = _field(last, "refusal")
-    return refusal if isinstance(refusal, str) and not _text(_field(last, "content")) else ""
+    content = _field(last, "content")
+    parts = content if isinstance(content, list | tuple) else ()
+    refusals = [text for part in (last, *parts) if isinstance(text := _field(part, "refusal"), str)]
+    return refusals[0] if refusals and _text(content) in {"", refusals[0]} else ""
 
 
 def own_messages(messages: Sequence[Any], question: Any = None) -> list[dict[str, Any]]:
@@ -418,7 +420,7 @@ def _text(content: Any) -> str:
 
 def _plain_part(part: Any) -> Any:
     """A part in a form that `shown_content` accepts; None for tool calls and reasoning, which are shown elsewhere."""
-    text = part if isinstance(part, str) else _field(part, "text")
+    text = part if isinstance(part, str) else _field(part, "refusal" if _kind(part) == "refusal" else "text")
     if isinstance(text, str):
         return text
     if is_call_part(part):
