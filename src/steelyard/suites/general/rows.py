@@ -147,7 +147,7 @@ def _media(content: bytes) -> str | None:
 
 
 _ALIASES: Final = "answer_aliases"
-"""The column of other right answers in MuSiQue."""
+"""The column of other right answers in MuSiQue, beside `answer`."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 _LIKELY: Final = Role("input", words="general_likely_input")
@@ -500,7 +500,7 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
-    aliases = row.cells.get(_ALIASES) if isinstance(row.cells, Mapping) else None
+    aliases = row.cells.get(_ALIASES) if isinstance(row.cells, Mapping) and table.header("expected") == "answer" else ()
     if isinstance(reference, str) and isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases):
         reference = [reference, *aliases] if aliases else reference
     turns = _user_turns(table, row)
