@@ -671,6 +671,12 @@ def test_a_closing_sentence_is_read_in_languages_of_which_nothing_else_is_known(
     assert read_choice(reply, MOVE).letters == letters
 
 
+@pytest.mark.parametrize("reply", ["As an AI, I would rather not answer.", "As an AI, I will abstain."])
+def test_a_model_that_would_rather_not_answer_refuses(reply):
+    assert read_choice(reply, MOVE).status == "refused"
+    assert read_choice("As an AI, I would answer B.", MOVE).letters == ("B",)
+
+
 @pytest.mark.parametrize("reply", ["Salah says B.", "Sai says B."])
 def test_a_name_that_is_a_denial_in_another_language_denies_nothing(reply):
     assert read_choice(reply, MOVE).letters == ("B",)

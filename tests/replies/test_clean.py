@@ -66,6 +66,10 @@ def test_reasoning_that_broke_off_gives_no_answer():
     assert read_choice("Analysis: A grows. The answer is B.", ["pines", "oaks"]).letters == ("B",)
 
 
+def test_the_token_that_begins_an_answer_without_reasoning_is_no_part_of_it():
+    assert answer_part("<|START_RESPONSE|>B<|END_RESPONSE|>") == "B"
+
+
 @pytest.mark.parametrize(
     "code", ["analysisResult = load()\nprint(analysisResult)", "analysisResult", "analysisMap.get(1)"]
 )

@@ -256,7 +256,7 @@ def _blanked(text: str) -> tuple[str, bool]:
 
 
 def answer_part(text: str) -> str:
-    r"""The answer in a text: behind the reasoning that it begins with, before the tokens that end a model's turn.
+    r"""The answer in a text: behind the reasoning and the token that it begins with, before those that end the turn.
 
     Servers that part neither send both. A closing mark of reasoning without its opening counts at the end or the
     beginning of a line, as templates write the opening one; other marks, and tokens elsewhere or alone, may be what was
@@ -282,9 +282,9 @@ def answer_part(text: str) -> str:
         at_line = first < 0 and answer.strip() and "\n" in (text[end - 1 : end] or "\n", answer[0])
         if first == begun or is_bare or at_line:
             text = answer.strip()
-            begun = next((len(mark) for mark in words("answer_token") if text.startswith(mark)), 0)
-            text = text[begun:].lstrip()
             break
+    begun = next((len(mark) for mark in words("answer_token") if text.startswith(mark)), 0)
+    text = text[begun:].lstrip() if begun else text
     tokens = tuple(mark for mark in words("end_token") if mark != "</s>" or "<s>" not in text)  # a tag of HTML
     end = len(text.rstrip())
     while text.endswith(tokens, 0, end):  # by positions: a text may be nothing but tokens
