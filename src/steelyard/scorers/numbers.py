@@ -225,7 +225,7 @@ _NEGATIVE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A sign apart from its number: `is negative 7`, `x = - 7`."""
-_DASH: Final = re.compile(r"(?<![^\s=:(\[{$*<>≈~,;是为])(?<!\d\$)–(?=[$€£¥]?\.?\d)")
+_DASH: Final = re.compile(r"(?<![^\s=:：(（\[{$*<>≤≥≈~→⇒|,;，；\"'“‘是为])(?<!\d[$\"'])–(?=[$€£¥]?\.?\d)")
 """A dash as a minus: behind anything else, as in 5 kg–7 kg, it joins two numbers."""
 _FRACTION: Final = re.compile(
     r"(?<![\d/.,])(?:(?P<whole>\d{1,4})(?:[ \u00a0]|(?=\\)))?"
