@@ -29,6 +29,7 @@ def test_whole_numbers_as_numpy_prints_them_come_back(cell, numbers):
         "['a', __import__('os')]",
         "[f'{1}']",
         "['\\N{no such name}']",
+        "['C:\\dir']",  # Python 3.12 would warn of it on standard error
         "{'a': 1}",
         "[" * 100_000,
         "['" + "\\'" * 100_000,

@@ -30,7 +30,7 @@ SOURCE: Final = "source"
 """The key of a sample's metadata that names its file, if a dataset has several files."""
 SHEET: Final = "sheet"
 """The key of a sample's metadata that names its sheet, if a dataset has several sheets."""
-_PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
+_PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\[\\'"nrtxuU])*'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*")"""
 _PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:(?:, |\s++){_PRINTED_TEXT})*\]")
 """A flat list of texts as Python prints it, or numpy, which writes no commas; no other Python expression matches."""
 _PRINTED_NUMBERS: Final = re.compile(r"\[\s*+-?[0-9]{1,18}(?:\s++-?[0-9]{1,18})+\s*+\]")
