@@ -118,17 +118,16 @@ def test_one_value_is_no_stream_and_needs_no_end():
     assert read({"answer": "Paris"}, complete="choices[0].finish_reason").text == "Paris"
 
 
-def documented(column):
-    """key -> expression, in a column of the table of streams."""
+def documented(protocol):
+    """key -> expression, as the page has it for a protocol."""
     page = (Path(__file__).parents[2] / "docs/how-to/http-endpoints.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(text|complete|error)` \| (.+) \| (.+) \|$", page, re.MULTILINE)
-    assert len(rows) == 3
-    return {row[0]: row[column].strip("`").strip() for row in rows}
+    (block,) = re.findall(rf"^    response:  # {protocol}\n((?:      .+\n)+)", page, re.MULTILINE)
+    return dict(re.findall(r'^ +(\w+): "(.+)"$', block, re.MULTILINE))
 
 
 # As pydantic-ai's adapters write them, shortened.
 STREAMS = {
-    1: (
+    "AG-UI": (
         '{"type": "RUN_STARTED", "runId": "r"}',
         '{"type": "REASONING_MESSAGE_CONTENT", "delta": "They want a city."}',
         '{"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"}',
@@ -137,7 +136,7 @@ STREAMS = {
         '{"type": "RUN_FINISHED", "outcome": {"type": "success"}}',
         '{"type": "RUN_ERROR", "message": "the model is overloaded"}',
     ),
-    2: (
+    "UI message stream of the AI SDK": (
         '{"type": "start"}',
         '{"type": "reasoning-delta", "id": "1", "delta": "They want a city."}',
         '{"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "{}"}',
@@ -149,10 +148,10 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("column", STREAMS)
-def test_documented_mappings_read_the_streams_of_agents(column):
-    *parts, end, error = ("data: " + event + "\n\n" for event in STREAMS[column])
-    mapping = documented(column)
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_documented_mappings_read_the_streams_of_agents(protocol):
+    *parts, end, error = ("data: " + event + "\n\n" for event in STREAMS[protocol])
+    mapping = documented(protocol)
     assert read("".join([*parts, end]).encode(), **mapping).text == "Paris"
     with pytest.raises(Fault, match="the stream ended"):
         read("".join(parts).encode(), **mapping)
