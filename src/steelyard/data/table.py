@@ -265,13 +265,15 @@ def list_in(cell: str) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def passages_in(value: Any) -> Any:
+def titled_passages(value: Any) -> Any:
     r"""The texts of HotpotQA's passages (titles, and the sentences of each) and PubMedQA's; another value as it is.
 
-    >>> passages_in({"title": ["Ems", "Elz"], "sentences": [["A river.", " It is long."], ["A brook."]]})
+    >>> titled_passages({"title": ["Ems", "Elz"], "sentences": [["A river.", " It is long."], ["A brook."]]})
     ['Ems\nA river. It is long.', 'Elz\nA brook.']
-    >>> passages_in([["Ems", ["A river."]]]), passages_in({"contexts": ["a"], "labels": ["AIM"]}), passages_in({"a": 1})
-    (['Ems\nA river.'], ['a'], {'a': 1})
+    >>> titled_passages([["Ems", ["A river."]]]), titled_passages({"contexts": ["a"], "labels": ["AIM"]})
+    (['Ems\nA river.'], ['a'])
+    >>> titled_passages({"a": 1})
+    {'a': 1}
     """
     pairs: Any = value
     if isinstance(value, dict):

@@ -206,7 +206,7 @@ class Session:
                 reply = without_kept(reply)
             if stored is not body:  # it was there before, or another process committed its own first
                 reply = await self._stored_reply(model, request, (key, stored), sample, changes)
-                # Whoever came second has paid too.
+                # Another process's reply counts, as it was first; this one was sent and paid for all the same.
                 reply = reply if body is None else replace(reply, cached=False)
         except BaseException as error:
             _pass_on(in_flight.pop(flight), error)

@@ -24,7 +24,7 @@ from steelyard.data.documents import Document
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, passages_in, render
+from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, render, titled_passages
 from steelyard.data.text_tables import are_goldens
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
@@ -221,7 +221,7 @@ def contexts_in(cell: Any) -> tuple[str, ...]:
     Raises:
         SourceError: something else.
     """
-    texts = _listed(passages_in(cell), "contexts")
+    texts = _listed(titled_passages(cell), "contexts")
     if not all(isinstance(text, str) for text in texts):
         raise SourceError("contexts", "contexts is neither text nor a list of texts")
     return tuple(texts)

@@ -25,8 +25,8 @@ from steelyard.data.table import (
     column_letter,
     is_blank,
     is_blank_cell,
-    passages_in,
     render,
+    titled_passages,
 )
 from steelyard.data.unread import UnusedColumns
 from steelyard.normal_form import nfkc
@@ -262,7 +262,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
 def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:
     """The passage of a row; a list of texts is joined with blank lines between."""
     columns = reading.layout.columns.get("passage", ())
-    value = passages_in(joined_cells(row, columns))
+    value = titled_passages(joined_cells(row, columns))
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return "\n\n".join(filter(None, map(str.strip, value)))
     if isinstance(value, list | dict):

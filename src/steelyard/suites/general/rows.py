@@ -42,8 +42,8 @@ from steelyard.data.table import (
     is_blank_cell,
     list_in,
     object_in,
-    passages_in,
     render,
+    titled_passages,
 )
 from steelyard.data.text_tables import SqlLine
 from steelyard.data.unread import UnusedColumns
@@ -575,7 +575,7 @@ def _scalar(value: Any) -> str:
 
 def _texts(cell: Any) -> tuple[str, ...] | None:
     """The passages in a cell; None where they are no texts."""
-    value = passages_in(list_in(cell) if isinstance(cell, str) else cell)
+    value = titled_passages(list_in(cell) if isinstance(cell, str) else cell)
     if isinstance(value, list):
         return tuple(value) if all(isinstance(text, str) for text in value) else None
     return () if is_blank_cell(cell) else None if isinstance(cell, dict) else (render(cell),)
