@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,7 @@ from steelyard.prompts.agent_messages import (
     summed_usage,
     tokens_in,
     tool_call,
+    with_separate_results,
 )
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.scorers import ForbiddenTools
@@ -82,6 +84,14 @@ def test_items_of_openais_responses_are_a_conversation():
     assert [message["role"] for message in others] == ["tool", "tool", "assistant", "tool", "assistant"]
     assert [message.get("content") for message in others] == ["2", "a.txt", "", "3", "So."]
     assert conversation_output([call]) is None
+
+
+def test_many_calls_in_a_row_are_read_in_linear_time():
+    call = {"type": "function_call", "call_id": "c", "name": "find", "arguments": "{}"}
+    started = process_time()
+    (message,) = with_separate_results([call] * 100_000)
+    assert process_time() - started < 5  # 0.5 s; a new list for each call takes 15 s
+    assert len(message["tool_calls"]) == 100_000
 
 
 def test_a_call_of_a_custom_tool_of_openai_has_its_name_and_text():
