@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests import servers
+from tests.command_here import command_here
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "text2sql" / "server"
 PASSWORD = "bread-and-salt-77"
@@ -47,29 +48,22 @@ def bakery(tmp_path, monkeypatch):
         admin.execute(f"DROP ROLE IF EXISTS {example.READER}")
 
 
-def steelyard(folder, *arguments):
-    command = [Path(sys.executable).with_name("steelyard"), *arguments]
-    environment = {**os.environ, "READER_PASSWORD": PASSWORD}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_the_example_runs_and_finds_the_two_wrong_answers(bakery):
-    done = steelyard(bakery, "run", "server.yaml", "--quiet")
-    assert done.returncode == 0, done.stdout + done.stderr
-    shown = steelyard(bakery, "show", "latest", "--only", "wrong", "--json").stdout
+def test_the_example_runs_and_finds_the_two_wrong_answers(bakery, monkeypatch):
+    monkeypatch.setenv("READER_PASSWORD", PASSWORD)
+    done = command_here(bakery, "run", "server.yaml", "--quiet")
+    shown = command_here(bakery, "show", "latest", "--only", "wrong", "--json")
     results = {
         record["sample"]["id"]: score["passed"]
-        for record in json.loads(shown)
+        for record in json.loads(shown.out)
         for score in record["scores"]
         if score["name"] == "result"
     }
     # The third is one of Spider's own measure alone.
     assert {name for name, passed in results.items() if not passed} == {"ada", "months"}
-    assert "stored  6/8" in done.stdout
-    checked = steelyard(bakery, "check", "server.yaml")
-    assert checked.returncode == 0, checked.stdout
-    assert "error" not in checked.stdout
-    assert PASSWORD not in done.stdout + done.stderr + shown + checked.stdout
+    assert "stored  6/8" in done.out
+    checked = command_here(bakery, "check", "server.yaml")
+    assert "error" not in checked.out
+    assert PASSWORD not in "".join((*done, *shown, *checked))
 
 
 def test_the_loader_says_how_it_is_called():

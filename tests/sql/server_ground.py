@@ -3,11 +3,12 @@
 import os
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from tests import servers
+from tests.thorough import times
 
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -16,6 +17,8 @@ from steelyard.sql.server_address import Server
 MYSQL = os.environ.get("STEELYARD_TEST_MYSQL", "mysql://root@127.0.0.1:3306/")
 PASSWORD = "pass-of-the-reader-5431"
 LIMITS = SqlLimits(timeout_s=2.0, max_rows=20_000, memory_mib=128)
+SHORT = replace(LIMITS, timeout_s=times(0.5, 2.0))
+"""For statements that only a deadline ends, each of which takes all of it."""
 _ROWS = """
 INSERT INTO teams VALUES (1, 'Sales'), (2, 'Stores'), (3, 'Empty')|
 INSERT INTO staff (id, name, pay, team_id, born, note) VALUES (1, 'Ann', 120.50, 1, '1980-05-01', 'x'),

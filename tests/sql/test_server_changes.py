@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.sql import server_ground
-from tests.sql.server_ground import LIMITS
+from tests.sql.server_ground import LIMITS, SHORT
 
 from steelyard.errors import ConfigError, ScorerError
 from steelyard.sql.changed_data import judge_changes
@@ -243,9 +243,9 @@ def test_hostile_statements_change_nothing(ground_and_trial, box):
     staff = ground.run("SELECT COUNT(*) FROM staff")
     for statement in HOSTILE[trial.engine]:
         started = time.monotonic()
-        done = box.run(trial, statement.replace("{main}", main), limits=LIMITS)
+        done = box.run(trial, statement.replace("{main}", main), limits=SHORT)
         assert done.failure is not None, statement
-        assert time.monotonic() - started < LIMITS.timeout_s + 1.5, statement
+        assert time.monotonic() - started < SHORT.timeout_s + 1.5, statement
         assert rows_of(box, trial, _INSERT) == first, statement
         assert kept(ground, trial) == before, statement
     assert ground.run("SELECT COUNT(*) FROM staff") == staff
@@ -264,12 +264,12 @@ def _slow(trial):
 def test_numbers_that_a_killed_statement_drew_are_set_back(ground_and_trial, box):
     ground, trial = ground_and_trial
     first = rows_of(box, trial, _INSERT)
-    assert box.run(trial, _slow(trial), limits=LIMITS).failure.kind in {"timeout", "too_large"}
+    assert box.run(trial, _slow(trial), limits=SHORT).failure.kind in {"timeout", "too_large"}
     assert rows_of(box, trial, _INSERT) == first
 
     async def cancelled():
         task = asyncio.ensure_future(box.arun(trial, _slow(trial), limits=replace(LIMITS, timeout_s=60.0)))
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(SHORT.timeout_s)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
