@@ -39,7 +39,7 @@ def ground(request):
         yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def box(ground):
     with ground.sandbox() as sandbox:
         yield sandbox
