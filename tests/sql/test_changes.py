@@ -12,7 +12,6 @@ from steelyard.sql.changed_data import changes_data, judge_changes
 from steelyard.sql.engines.engine import COLUMNS
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import Database, ResultTable, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 
 SCRIPT = """
 CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pay DOUBLE CHECK (pay > 0));
@@ -72,61 +71,57 @@ def database(request, tmp_path_factory):
     return Database(engine, file=file, changes=True)
 
 
-@pytest.fixture(scope="module")
-def box():
-    with Sandbox(workers=1) as sandbox:
-        yield sandbox
-
-
-def rows_of(box, database, statement):
-    done = box.run(database, statement, limits=LIMITS)
+def rows_of(sandbox, database, statement):
+    done = sandbox.run(database, statement, limits=LIMITS)
     assert done.failure is None, done.failure
     assert done.table.columns == COLUMNS
     return [tuple(row) for row in done.table.rows]
 
 
-def test_rows_that_a_statement_adds_and_removes_are_its_result(box, database):
-    assert rows_of(box, database, "UPDATE staff SET pay = 110 WHERE id = 1") == [
+def test_rows_that_a_statement_adds_and_removes_are_its_result(sandbox, database):
+    assert rows_of(sandbox, database, "UPDATE staff SET pay = 110 WHERE id = 1") == [
         ("affected", "", [1]),
         ("removed", "staff", [1, "Ann", 100.0]),
         ("added", "staff", [1, "Ann", 110.0]),
     ]
-    assert rows_of(box, database, "INSERT INTO staff VALUES (3, 'Cy', 80) RETURNING id") == [
+    assert rows_of(sandbox, database, "INSERT INTO staff VALUES (3, 'Cy', 80) RETURNING id") == [
         ("affected", "", [1]),
         ("added", "staff", [3, "Cy", 80.0]),
     ]
-    assert rows_of(box, database, "DELETE FROM log") == [("affected", "", [0])]
-    assert rows_of(box, database, "SELECT * FROM staff") == [("affected", "", [0])]
+    assert rows_of(sandbox, database, "DELETE FROM log") == [("affected", "", [0])]
+    assert rows_of(sandbox, database, "SELECT * FROM staff") == [("affected", "", [0])]
 
 
-def test_every_statement_begins_on_the_same_data(box, database):
-    first = rows_of(box, database, "DELETE FROM task")
-    assert first == rows_of(box, database, "DELETE FROM task") == [("affected", "", [1]), ("removed", "task", [1, 1])]
+def test_every_statement_begins_on_the_same_data(sandbox, database):
+    first = rows_of(sandbox, database, "DELETE FROM task")
+    assert (
+        first == rows_of(sandbox, database, "DELETE FROM task") == [("affected", "", [1]), ("removed", "task", [1, 1])]
+    )
 
 
-def test_objects_of_the_schema_are_compared_too(box, database):
-    changed = rows_of(box, database, "DROP TABLE task")
+def test_objects_of_the_schema_are_compared_too(sandbox, database):
+    changed = rows_of(sandbox, database, "DROP TABLE task")
     assert ("removed", "task", [1, 1]) in changed
     assert any(change == "removed" and table == "(schema)" for change, table, _ in changed)
     assert (
-        rows_of(box, database, "CREATE VIEW v AS SELECT 1 AS a")
-        == rows_of(box, database, "create  view V as select 1 as A")
+        rows_of(sandbox, database, "CREATE VIEW v AS SELECT 1 AS a")
+        == rows_of(sandbox, database, "create  view V as select 1 as A")
         or database.engine == "duckdb"
     )
-    assert rows_of(box, database, "ALTER TABLE log ADD COLUMN n INT") != [("affected", "", [0])]
+    assert rows_of(sandbox, database, "ALTER TABLE log ADD COLUMN n INT") != [("affected", "", [0])]
 
 
 @pytest.mark.parametrize("statement", ["CREATE INDEX i ON {t}(b, a)", "CREATE VIEW v AS SELECT a+1, upper(b) FROM {t}"])
-def test_blanks_beside_marks_do_not_count_in_definitions(box, statement):
+def test_blanks_beside_marks_do_not_count_in_definitions(sandbox, statement):
     database = Database("sqlite", script="CREATE TABLE t (a INT, b TEXT);", changes=True)
     spaced = statement.replace("{t}(", "t (").replace("+", " + ").replace(", ", " ,").replace("(", "( ")
-    assert rows_of(box, database, statement.format(t="t")) == rows_of(box, database, spaced.format(t="t"))
+    assert rows_of(sandbox, database, statement.format(t="t")) == rows_of(sandbox, database, spaced.format(t="t"))
 
 
-def test_default_of_null_is_none_on_sqlite(box):
+def test_default_of_null_is_none_on_sqlite(sandbox):
     database = Database("sqlite", script="CREATE TABLE t (a INT);", changes=True)
-    assert rows_of(box, database, "CREATE TABLE u (a INT DEFAULT NULL)") == rows_of(
-        box, database, "CREATE TABLE u (a INT)"
+    assert rows_of(sandbox, database, "CREATE TABLE u (a INT DEFAULT NULL)") == rows_of(
+        sandbox, database, "CREATE TABLE u (a INT)"
     )
 
 
@@ -151,9 +146,11 @@ def test_default_of_null_is_none_on_sqlite(box):
         ("a VARCHAR COLLATE NOCASE", "a VARCHAR collate nocase", True),
     ],
 )
-def test_of_a_new_table_counts_what_it_accepts(box, engine, first, other, same):
+def test_of_a_new_table_counts_what_it_accepts(sandbox, engine, first, other, same):
     made = [
-        rows_of(box, Database(engine, script="CREATE TABLE k (a INT);", changes=True), f"CREATE TABLE u ({columns})")
+        rows_of(
+            sandbox, Database(engine, script="CREATE TABLE k (a INT);", changes=True), f"CREATE TABLE u ({columns})"
+        )
         for columns in (first, other)
     ]
     assert (sorted(map(repr, made[0])) == sorted(map(repr, made[1]))) is same
@@ -171,9 +168,9 @@ def test_of_a_new_table_counts_what_it_accepts(box, engine, first, other, same):
         ("(a TEXT, PRIMARY KEY (a COLLATE NOCASE))", "(a TEXT, PRIMARY KEY (a))", False),
     ],
 )
-def test_of_a_new_table_on_sqlite_its_options_count(box, first, other, same):
+def test_of_a_new_table_on_sqlite_its_options_count(sandbox, first, other, same):
     database = Database("sqlite", script="CREATE TABLE k (a INT UNIQUE);", changes=True)
-    made = [sorted(map(repr, rows_of(box, database, f"CREATE TABLE u {text}"))) for text in (first, other)]
+    made = [sorted(map(repr, rows_of(sandbox, database, f"CREATE TABLE u {text}"))) for text in (first, other)]
     assert (made[0] == made[1]) is same
 
 
@@ -186,47 +183,47 @@ def test_of_a_new_table_on_sqlite_its_options_count(box, first, other, same):
         "INSERT INTO staff VALUES (3, NULL, 1)",
     ],
 )
-def test_violated_constraints_are_a_kind_of_their_own(box, database, statement):
-    assert box.run(database, statement, limits=LIMITS).failure.kind == "constraint"
+def test_violated_constraints_are_a_kind_of_their_own(sandbox, database, statement):
+    assert sandbox.run(database, statement, limits=LIMITS).failure.kind == "constraint"
 
 
-def test_hostile_statements_change_no_file_and_no_later_statement(box, database, tmp_path):
+def test_hostile_statements_change_no_file_and_no_later_statement(sandbox, database, tmp_path):
     before = database.file.read_bytes() if database.file else b""
-    first = rows_of(box, database, "DELETE FROM staff WHERE id = 2")
+    first = rows_of(sandbox, database, "DELETE FROM staff WHERE id = 2")
     for statement in HOSTILE:
         limits = SHORT if statement == ENDLESS else LIMITS
         started = time.monotonic()
-        done = box.run(database, statement.format(outside=tmp_path / "x"), limits=limits)
+        done = sandbox.run(database, statement.format(outside=tmp_path / "x"), limits=limits)
         assert done.failure is not None, statement
         assert time.monotonic() - started < limits.timeout_s + 1.5, statement
-        assert rows_of(box, database, "DELETE FROM staff WHERE id = 2") == first, statement
+        assert rows_of(sandbox, database, "DELETE FROM staff WHERE id = 2") == first, statement
     assert not list(tmp_path.iterdir())
     assert (database.file.read_bytes() if database.file else b"") == before
 
 
-def test_more_rows_than_the_limit_are_too_large_to_compare(box, database):
+def test_more_rows_than_the_limit_are_too_large_to_compare(sandbox, database):
     series = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2000) SELECT n FROM r"
-    failure = box.run(database, f"INSERT INTO log {series}", limits=LIMITS).failure
+    failure = sandbox.run(database, f"INSERT INTO log {series}", limits=LIMITS).failure
     assert (failure.kind, failure.part) == ("too_large", "query")
 
 
-def test_reading_is_as_before_where_changes_are_not_asked_for(box, database):
+def test_reading_is_as_before_where_changes_are_not_asked_for(sandbox, database):
     reading = Database(database.engine, database.file, database.script)
-    assert box.run(reading, "DELETE FROM staff", limits=LIMITS).failure.kind == "denied"
+    assert sandbox.run(reading, "DELETE FROM staff", limits=LIMITS).failure.kind == "denied"
 
 
-def test_what_triggers_and_cascades_change_counts_on_sqlite(box):
+def test_what_triggers_and_cascades_change_counts_on_sqlite(sandbox):
     script = """
     CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INT REFERENCES a (id) ON DELETE CASCADE);
     CREATE TABLE seen (id INT); CREATE TRIGGER t AFTER DELETE ON a BEGIN INSERT INTO seen VALUES (old.id); END;
     INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);
     """
     database = Database("sqlite", script=script, changes=True)
-    changed = rows_of(box, database, "DELETE FROM a")
+    changed = rows_of(sandbox, database, "DELETE FROM a")
     assert set(map(str, changed[1:])) == {"('removed', 'a', [1])", "('removed', 'b', [1])", "('added', 'seen', [1])"}
     # A foreign key to a column that is no key is malformed; SQLite's default ignores it, and so do we.
     malformed = replace(database, script="CREATE TABLE k (a INT); CREATE TABLE wrong (s INT REFERENCES k (a));")
-    assert rows_of(box, malformed, "INSERT INTO wrong VALUES (9)")[1:] == [("added", "wrong", [9])]
+    assert rows_of(sandbox, malformed, "INSERT INTO wrong VALUES (9)")[1:] == [("added", "wrong", [9])]
 
 
 def changed(*rows, affected=1):

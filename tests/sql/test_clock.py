@@ -8,15 +8,8 @@ import pytest
 from steelyard.errors import ConfigError
 from steelyard.sql.clock import check_now, reads_clock
 from steelyard.sql.results import Database
-from steelyard.sql.sandbox import Sandbox
 
 NOW = "2024-03-31T12:00:00"
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 def value(sandbox, database, expression):

@@ -15,7 +15,6 @@ from steelyard.sql.accuracy import bird, qatch, spider
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch, size_of
 from steelyard.sql.extent import ComparisonStop, Effort, check_time, count_cells
 from steelyard.sql.results import Database, ResultTable, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import judge
 from steelyard.sql.workers import wire
 from steelyard.sql.workers.processes import Worker
@@ -25,12 +24,6 @@ MANY_EMPTY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIM
     ", ".join(["''"] * 100)
 )
 LONG_LIST = "SELECT range(600000)"
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=2) as opened:
-        yield opened
 
 
 def table(rows):

@@ -11,18 +11,11 @@ import pytest
 
 from steelyard.errors import ConfigError
 from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.workers import processes
 from steelyard.sql.workers.copies import Copies
 
 LOOP = "instr(zeroblob(19000000), zeroblob(9000000) || x'01')"
 """Hours in one function that looks at no clock."""
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 def database(path, *statements):

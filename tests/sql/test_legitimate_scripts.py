@@ -14,15 +14,8 @@ from tests.sql.corpus_reader import CORPUS
 from tests.thorough import times
 
 from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 
 LIMITS = SqlLimits(timeout_s=20)
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=2) as opened:
-        yield opened
 
 
 def scripts(engine):

@@ -118,37 +118,34 @@ def test_values_come_as_from_sqlite(ground, box):
         assert table.rows == [(time_of_day(10), "-01:00:00", "36:00:00.5")]
 
 
-def test_quotients_of_mysql_do_not_depend_on_how_they_are_written():
+@pytest.mark.parametrize("ground", ["mysql"], indirect=True)
+def test_quotients_of_mysql_do_not_depend_on_how_they_are_written(ground, box):
     queries = ("SELECT 20.00 * 100 / 3", "SELECT 20.00 * (100.0 / 3.0)", "SELECT 20 / 3e0 * 100")
-    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
-        first, *others = (sandbox.run(ground.database, query).table for query in queries)
-        assert all(compare_results(first, other).right for other in others)
+    first, *others = (box.run(ground.database, query).table for query in queries)
+    assert all(compare_results(first, other).right for other in others)
 
 
-def test_function_of_another_dialect_is_an_error_and_no_denied_statement():
-    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
-        failure = sandbox.run(ground.database, "SELECT STRFTIME('%Y', born) FROM staff").failure
-        assert (failure.kind, failure.message.endswith(", or there is no such function")) == ("error", True)
+@pytest.mark.parametrize("ground", ["mysql"], indirect=True)
+def test_function_of_another_dialect_is_an_error_and_no_denied_statement(ground, box):
+    failure = box.run(ground.database, "SELECT STRFTIME('%Y', born) FROM staff").failure
+    assert (failure.kind, failure.message.endswith(", or there is no such function")) == ("error", True)
 
 
-def test_arrays_of_json_without_an_order_are_not_unique():
-    calls = {
-        server_ground.postgres: ("json_agg(name)", "jsonb_agg(name)"),
-        server_ground.mysql: ("JSON_ARRAYAGG(name)",),
-    }
-    for made, texts in calls.items():
-        with made() as ground:
-            samples = [(call, Sample(call, "Who?", f"SELECT {call} FROM staff")) for call in texts]
-            scorer = SqlResult(databases={"": ground.database.server})
-            found = scorer.check_references(samples, resolve=lambda text: text.replace("${READER}", PASSWORD))
-            assert [(finding.place, finding.kind) for finding in found] == [
-                (call, "no_unique_result") for call in texts
-            ]
+@pytest.mark.parametrize(
+    ("ground", "calls"),
+    [("postgres", ("json_agg(name)", "jsonb_agg(name)")), ("mysql", ("JSON_ARRAYAGG(name)",))],
+    indirect=["ground"],
+)
+def test_arrays_of_json_without_an_order_are_not_unique(ground, calls):
+    samples = [(call, Sample(call, "Who?", f"SELECT {call} FROM staff")) for call in calls]
+    scorer = SqlResult(databases={"": ground.database.server})
+    found = scorer.check_references(samples, resolve=lambda text: text.replace("${READER}", PASSWORD))
+    assert [(finding.place, finding.kind) for finding in found] == [(call, "no_unique_result") for call in calls]
 
 
-def test_result_without_columns_says_so():
-    with server_ground.postgres() as ground, ground.sandbox() as sandbox:
-        assert sandbox.run(ground.database, "SELECT FROM staff").failure.message == "a result without columns"
+@pytest.mark.parametrize("ground", ["postgres"], indirect=True)
+def test_result_without_columns_says_so(ground, box):
+    assert box.run(ground.database, "SELECT FROM staff").failure.message == "a result without columns"
 
 
 def test_schema_has_types_keys_and_comments(ground, box):

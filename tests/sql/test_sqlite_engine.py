@@ -9,18 +9,11 @@ import pytest
 from tests.sql.corpus_reader import CORPUS, read_corpus
 
 from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import main_verb, split
 
 SCRIPT = (CORPUS / "legitimate_sqlite.script.sql").read_text(encoding="utf-8")
 STATEMENTS = read_corpus("legitimate_sqlite")
 PRIVATE = ("random", "total_changes")
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=2) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

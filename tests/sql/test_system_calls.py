@@ -20,7 +20,6 @@ import pytest
 
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.workers import seccomp
 from steelyard.sql.workers.processes import Worker
 
@@ -294,12 +293,6 @@ class Held:
             process.kill()
             process.wait()
         self.victim.stdin.close()
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -13,17 +13,10 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.scorers.sql_runs import digest_of_databases
 from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.workers import processes
 from steelyard.tables.databases import database_ids, databases_in, find_database
 
 CSV = "id,zip,day,price\n1,01234,03/04/2024,1.5\n2,99999,05/06/2024,\n"
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from steelyard.sql.results import Database, ResultTable
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.uniqueness import differ, open_parts
 
 SCRIPT = """
@@ -53,12 +52,6 @@ DECIDED = [
     "SELECT name, row_number() OVER (ORDER BY age, name) FROM staff",
     "SELECT name FROM staff LIMIT 0",
 ]
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 def undecided(sandbox, query, engine):

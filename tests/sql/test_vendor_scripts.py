@@ -10,7 +10,6 @@ import pytest
 from steelyard.scorers.reference_checks import ERRORS
 from steelyard.scorers.sql import SqlResult
 from steelyard.sql.results import Database
-from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.vendor_dumps import split_dump, vendor_of
 from steelyard.sql.vendor_tables import translate_dump
 from steelyard.types import Output, Sample
@@ -118,12 +117,6 @@ GO
 """
 
 ENGINES = ("sqlite", "duckdb")
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox(workers=1) as opened:
-        yield opened
 
 
 def rows(sandbox, engine, script, query):
