@@ -53,7 +53,7 @@ WITH_PYTHON = [
             "how-to/text2sql",
             "how-to/from-qatch",
         )
-    ),
+    )
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

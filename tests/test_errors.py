@@ -123,8 +123,7 @@ def test_the_nearest_word_is_suggested_or_all_are_told():
 
 
 @pytest.mark.parametrize(
-    ("value", "options"),
-    [(1, {}), (0, {}), (0.5, {}), (10**18, {"whole": True}), (1, {"most": 1}), (1.0, {"most": 1})],
+    ("value", "options"), [(1, {}), (0, {}), (0.5, {}), (10**18, {"whole": True}), (1, {"most": 1}), (1.0, {"most": 1})]
 )
 def test_a_number_within_its_range_passes(value, options):
     assert expect_number("n", value, 0, **options) is None

@@ -88,10 +88,7 @@ def test_a_value_is_its_fields_all_the_way_down():
     value = Pair(
         {1: Interval(0.25, np.float64(0.5)), "at": date(2026, 3, 1)}, (Mood.GLAD, np.int64(3), np.array([1.5]))
     )
-    assert json_value(value) == {
-        "left": {"1": [0.25, 0.5], "at": "2026-03-01"},
-        "right": ["glad", 3, [1.5]],
-    }
+    assert json_value(value) == {"left": {"1": [0.25, 0.5], "at": "2026-03-01"}, "right": ["glad", 3, [1.5]]}
 
 
 def test_a_class_says_where_its_json_differs_from_its_fields_wherever_it_stands():

@@ -29,10 +29,7 @@ def summary(values, clusters=None, **wanted):
 
 @pytest.mark.parametrize(
     ("rates", "make_interval", "note"),
-    [
-        ("wilson", wilson, ""),
-        ("clopper_pearson", clopper_pearson, "Clopper-Pearson"),
-    ],
+    [("wilson", wilson, ""), ("clopper_pearson", clopper_pearson, "Clopper-Pearson")],
 )
 def test_a_rate_has_the_interval_that_was_asked_for(rates, make_interval, note):
     run_figures = summary([1] * 7 + [0] * 3, rates=rates)

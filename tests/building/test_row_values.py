@@ -68,11 +68,7 @@ def test_a_pattern_of_a_row_has_a_time_limit():
 
 @pytest.mark.parametrize(
     "given",
-    [
-        {"contains": "{{{{b}}}}"},
-        {"exact_match": "say {{{{b}}}}", "literal": True},
-        {"contains": ["{{{{b}}}}", "Lyon"]},
-    ],
+    [{"contains": "{{{{b}}}}"}, {"exact_match": "say {{{{b}}}}", "literal": True}, {"contains": ["{{{{b}}}}", "Lyon"]}],
 )
 def test_escaped_braces_are_text_also_where_no_column_is_named(given):
     assert verdicts(given, row("1"), output="say {{b}}") == [1]

@@ -88,10 +88,7 @@ def binary(path):
 
 
 WORKBOOKS = {
-    "one far cell": (
-        lambda path: workbook(path, far),
-        "filled cells reach to XFD1048576",
-    ),
+    "one far cell": (lambda path: workbook(path, far), "filled cells reach to XFD1048576"),
     "one text that many cells name": (lambda path: shared(path, "x" * 1_000_000, 20_000), "runs out of memory"),
     "a claim of texts": (lambda path: shared(path, "x", 1, 4_000_000_000), "runs out of memory"),
     "an address of letters": (
@@ -127,10 +124,7 @@ def test_a_hostile_workbook_is_refused_in_bounded_memory(read, tmp_path, name):
 
 @pytest.mark.parametrize(
     ("about", "text"),
-    [
-        ('table:number-columns-repeated="1000"', "x" * 1_000_000),
-        ("", '<text:s text:c="2000000000"/>'),
-    ],
+    [('table:number-columns-repeated="1000"', "x" * 1_000_000), ("", '<text:s text:c="2000000000"/>')],
 )
 def test_an_open_document_that_repeats_its_text_is_refused(read, tmp_path, about, text):
     said, held = read(repeated(tmp_path / "a.ods", about, text))

@@ -329,10 +329,7 @@ def test_a_split_of_a_file_is_refused(tmp_path):
         read_tables(SampleFiles(tmp_path / "a.csv", split="test"))
 
 
-_CELLS = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8),
-    st.none(),
-)
+_CELLS = st.one_of(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), st.none())
 
 
 @given(st.lists(st.tuples(_CELLS, st.lists(_CELLS, max_size=3)), min_size=1, max_size=5))

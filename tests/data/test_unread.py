@@ -292,10 +292,7 @@ def test_an_unknown_kind_is_refused_with_a_suggestion(tmp_path):
 
 @pytest.mark.parametrize(
     "hostile",
-    [
-        "".join(anchor(no % 1000, no) for no in range(MAX_UNREAD + 1)),
-        "<xdr:oneCellAnchor><xdr:from><xdr:col>0",
-    ],
+    ["".join(anchor(no % 1000, no) for no in range(MAX_UNREAD + 1)), "<xdr:oneCellAnchor><xdr:from><xdr:col>0"],
 )
 def test_a_drawing_that_is_endless_or_damaged_is_refused(tmp_path, hostile):
     path = with_drawing(book(tmp_path / "a.xlsx", *question_rows(1)), hostile)

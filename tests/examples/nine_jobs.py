@@ -74,9 +74,7 @@ def chat_with_objects(address):
 
 def agent(address):
     target = HttpEndpoint(
-        url=f"{address}/agent",
-        body={"question": "{{question}}"},
-        response=ResponseMap(text="answer", messages="steps"),
+        url=f"{address}/agent", body={"question": "{{question}}"}, response=ResponseMap(text="answer", messages="steps")
     )
     scorers = [ToolCalls(match="exact"), AgentSteps(most_steps=3, input_price=3, output_price=15)]
     return evaluate({"agent": target}, "agent.jsonl", scorers)

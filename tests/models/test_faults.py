@@ -5,14 +5,7 @@ import json
 import pytest
 
 from steelyard.models.base import Answer, Fault
-from steelyard.models.faults import (
-    ErrorBody,
-    error_body,
-    fault_in_body,
-    filtered_reply,
-    parse_json,
-    quoted,
-)
+from steelyard.models.faults import ErrorBody, error_body, fault_in_body, filtered_reply, parse_json, quoted
 
 
 def fault_of(answer):

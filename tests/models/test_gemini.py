@@ -126,9 +126,7 @@ def test_log_probabilities_are_in_the_form_of_chat_completions():
 
 @pytest.mark.parametrize(
     "reason",
-    [
-        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "ESCALATION"),
-    ],
+    [*("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "ESCALATION")],
 )
 def test_filters_are_an_outcome_with_their_name(reason):
     reply = read(MODEL, {"candidates": [{"finishReason": reason}]})

@@ -5,15 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.models.rate_limit import (
-    AHEAD_S,
-    LATEST_S,
-    Next,
-    Rates,
-    SharedRateLimiter,
-    SharedRates,
-    bucket_of,
-)
+from steelyard.models.rate_limit import AHEAD_S, LATEST_S, Next, Rates, SharedRateLimiter, SharedRates, bucket_of
 
 
 class InMemory:

@@ -92,12 +92,7 @@ def test_the_page_shows_every_row_and_escapes_names(comparison):
     html = template.render(found=section(comparison))
     assert "&lt;b&gt;b against a" in html
     assert "<b>b" not in html
-    for text in (
-        "+838 ms",
-        "+500 ms to +1.10 s",
-        "<dt>repeats</dt><dd>1 → 3",
-        "Samples are paired by their code.",
-    ):
+    for text in ("+838 ms", "+500 ms to +1.10 s", "<dt>repeats</dt><dd>1 → 3", "Samples are paired by their code."):
         assert text in html
     assert html.count("<tr") == (1 + 1) + (1 + 2) + (1 + 3), (
         "the headline, two scores and three costs, each with a head"

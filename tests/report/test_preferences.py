@@ -94,15 +94,12 @@ def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html)
     assert words[ours[0]] == f"Ours, answer 7. {NASTY}"
     assert words[ours[2]] == "length"
     assert words[theirs[0]] == "Theirs, answer 7."
-    assert [[first, words[verdict], words[why]] for first, verdict, why, _ in orders] == [
-        [1, "A", ""],
-        [0, "B", ""],
-    ]
+    assert [[first, words[verdict], words[why]] for first, verdict, why, _ in orders] == [[1, "A", ""], [0, "B", ""]]
     assert words[orders[1][3]] == f"BA because of {NASTY}"
     assert alike == 0
     assert judged["pair"][6][3] == 1
     assert [words[word] for word in judged["kind"][4:10]] == [
-        *("ours <b>", "theirs", "tie", "inconsistent", "no verdict", "no answer of ours <b>"),
+        *("ours <b>", "theirs", "tie", "inconsistent", "no verdict", "no answer of ours <b>")
     ]
     assert words[judged["pair"][8][2][1][2]] == "unreadable (no verdict)"
     missing = judged["pair"][9][0]

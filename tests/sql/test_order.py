@@ -165,8 +165,7 @@ def test_a_limit_that_is_no_number_cannot_be_lifted_unsaid():
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["SELECT DISTINCT name FROM t ORDER BY age", "SELECT DISTINCT name FROM t ORDER BY age LIMIT 2"],
+    "query", ["SELECT DISTINCT name FROM t ORDER BY age", "SELECT DISTINCT name FROM t ORDER BY age LIMIT 2"]
 )
 def test_keys_are_not_added_where_they_would_change_the_rows(query):
     ordering = ordering_of(query)

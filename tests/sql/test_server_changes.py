@@ -351,10 +351,7 @@ def test_grant_that_also_fits_other_databases_is_refused(mysql):
     for grant in (f"`{place}`.*", f"`{strict[:-1]}%`.*"):
         ground.run(f"GRANT INSERT ON {grant} TO '{role}'@'%'")
         try:
-            with (
-                ground.sandbox() as sandbox,
-                pytest.raises(ConfigError, match="_ and % stand for any characters"),
-            ):
+            with ground.sandbox() as sandbox, pytest.raises(ConfigError, match="_ and % stand for any characters"):
                 sandbox.check_server(trial.server)
         finally:
             ground.run(f"REVOKE INSERT ON {grant} FROM '{role}'@'%'")

@@ -21,8 +21,7 @@ def test_interval_equals_the_plain_tuple():
 
 
 @pytest.mark.parametrize(
-    ("successes", "n", "percent"),
-    [(80, 170, (39.7, 54.5)), (116, 170, (60.9, 74.8)), (121, 170, (64.0, 77.5))],
+    ("successes", "n", "percent"), [(80, 170, (39.7, 54.5)), (116, 170, (60.9, 74.8)), (121, 170, (64.0, 77.5))]
 )
 def test_wilson_gives_the_limits_of_a_published_benchmark_with_170_questions(successes, n, percent):
     low, high = wilson(successes, n)

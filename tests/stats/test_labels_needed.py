@@ -5,12 +5,7 @@ import pytest
 
 from steelyard.stats.corrected import corrected_difference, corrected_mean
 from steelyard.stats.judged import JudgedLabels
-from steelyard.stats.labels_needed import (
-    draw_by_chance,
-    labelling_chances,
-    labels_for_half_width,
-    labels_to_decide,
-)
+from steelyard.stats.labels_needed import draw_by_chance, labelling_chances, labels_for_half_width, labels_to_decide
 
 
 def run_of(n, total, rate=0.6, right=0.9, seed=1):

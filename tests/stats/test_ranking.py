@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from steelyard.stats.ranking import (
-    PRIOR,
-    bradley_terry,
-    coded,
-    count_battles,
-    elo,
-    linked,
-    strongly_connected,
-)
+from steelyard.stats.ranking import PRIOR, bradley_terry, coded, count_battles, elo, linked, strongly_connected
 
 
 def table(n, *results):
@@ -221,8 +213,7 @@ def test_weights_that_are_not_positive_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("wins", "message"),
-    [([[0, 1]], "shape"), ([[0, -1], [1, 0]], "not negative"), ([[0, math.inf], [1, 0]], "finite")],
+    ("wins", "message"), [([[0, 1]], "shape"), ([[0, -1], [1, 0]], "not negative"), ([[0, math.inf], [1, 0]], "finite")]
 )
 def test_wins_that_cannot_be_are_refused(wins, message):
     with pytest.raises(ValueError, match=message):

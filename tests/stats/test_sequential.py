@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from tests.thorough import times
 
 from steelyard.stats.intervals import Interval
-from steelyard.stats.sequential import (
-    BettingTest,
-    confidence_sequence,
-    difference_to_unit,
-    unit_to_difference,
-)
+from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
 
 THRESHOLDS = (0.2, 0.5, 0.8, 0.95)
 thresholds = st.sampled_from(THRESHOLDS)

@@ -79,9 +79,7 @@ def test_every_defect_is_found_in_one_pass_and_named_with_its_cell(tmp_path):
 def test_headers_below_a_title_are_told_of_and_those_of_the_first_row_are_not(tmp_path):
     rows = [HEADER, ["为天者", *OPTIONS, "A", "卦象"]]
     files = book(
-        tmp_path / "exam.xlsx",
-        ("题库", [["期末考试"], *rows]),
-        ("补考", [rows[0], ["为地者", *OPTIONS, "B", "卦象"]]),
+        tmp_path / "exam.xlsx", ("题库", [["期末考试"], *rows]), ("补考", [rows[0], ["为地者", *OPTIONS, "B", "卦象"]])
     )
     assert load_choice(files).notes == ("exam.xlsx 题库: the headers are in row 2",)
 
@@ -148,9 +146,7 @@ def test_merged_group_cells_are_filled_and_other_blanks_are_not(tmp_path):
 
 def test_several_sheets_and_files_make_one_dataset_with_unique_ids(tmp_path):
     first = book(
-        tmp_path / "a.xlsx",
-        ("一", [HEADER, ["q1", *OPTIONS, "A", "g"]]),
-        ("二", [HEADER, ["q2", *OPTIONS, "B", "g"]]),
+        tmp_path / "a.xlsx", ("一", [HEADER, ["q1", *OPTIONS, "A", "g"]]), ("二", [HEADER, ["q2", *OPTIONS, "B", "g"]])
     )
     (tmp_path / "b.csv").write_text("question,A,B,answer\nq3,x,y,2\n")
     data = load_choice(SampleFiles((first.paths[0], tmp_path / "b.csv")))

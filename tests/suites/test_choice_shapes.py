@@ -289,7 +289,7 @@ def test_copies_without_ids_have_the_ids_of_their_places(tmp_path):
     lines = [line.partition(",")[2] for line in COPIES]
     samples = list(load_choice(csv(tmp_path, *lines, duplicates="keep")).samples)
     assert [(sample.id, sample.cluster) for sample in samples][::2] == [
-        *(("line:2", "line:2"), ("line:4", "line:2"), ("line:6", "line:2")),
+        *(("line:2", "line:2"), ("line:4", "line:2"), ("line:6", "line:2"))
     ]
 
 
@@ -332,7 +332,7 @@ def test_single_choice_true_or_false_and_options_in_the_question_stand_in_one_sh
         "题里有 A.甲 B.乙 C.丙,,,,,C",
     )
     assert [(len(choices), key) for _, choices, key in read(files)] == [
-        *((4, "B"), (4, "B or C"), (2, "A"), (2, "B"), (3, "C")),
+        *((4, "B"), (4, "B or C"), (2, "A"), (2, "B"), (3, "C"))
     ]
 
 

@@ -245,10 +245,7 @@ def test_no_example_gives_its_own_question_away(tmp_path_factory, drawn, seed, o
     }
     path = write(folder / "exam.jsonl", list(rows.values()))
     suite = ChoiceSuite(
-        SampleFiles(path),
-        {"m": Prompt(Scripted(), EXAMPLES)},
-        few_shot=FewShot(path, n=3, seed=seed),
-        orders=orders,
+        SampleFiles(path), {"m": Prompt(Scripted(), EXAMPLES)}, few_shot=FewShot(path, n=3, seed=seed), orders=orders
     ).build()
     by_options = {tuple(sorted(row["options"])): row for row in rows.values()}
     for sample in suite.samples:

@@ -7,13 +7,7 @@ import pytest
 
 import steelyard.tables as public
 from steelyard.errors import ConfigError
-from steelyard.tables import (
-    CellPrecisionTag,
-    CellRecallTag,
-    TupleCardinalityTag,
-    TupleConstraintTag,
-    TupleOrderTag,
-)
+from steelyard.tables import CellPrecisionTag, CellRecallTag, TupleCardinalityTag, TupleConstraintTag, TupleOrderTag
 
 TABLE = [["a", "b"], ["c", "d"]]
 FRUIT = [["apple", "orange"], ["pear"]]

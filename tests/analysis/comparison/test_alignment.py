@@ -180,11 +180,7 @@ def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
     assert comparison.headline.difference == 0  # France was right before, and not by the new reference
     assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(comparison.warnings)
     by_id = pair(*runs, align_by="id")
-    assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.unpaired[0].other) == (
-        5,
-        1,
-        "absent",
-    )
+    assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.unpaired[0].other) == (5, 1, "absent")
     assert by_id.changed.regressions == ("a",)
 
 

@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import ExactMatch, Sample, Score, compare, evaluate
-from steelyard.analysis.comparison.baseline import (
-    FORMAT,
-    baseline_text,
-    check_replaceable,
-    read_baseline,
-)
+from steelyard.analysis.comparison.baseline import FORMAT, baseline_text, check_replaceable, read_baseline
 from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.errors import ConfigError

@@ -123,13 +123,7 @@ def test_an_unchanged_passage_far_from_a_change_is_left_out_of_the_diff():
 
 def test_chinese_is_compared_by_character():
     changed = [tuple(part) for part in word_changes("请只回答字母。", "请回答字母并说明。")]
-    assert changed == [
-        ("same", "请"),
-        ("removed", "只"),
-        ("same", "回答字母"),
-        ("added", "并说明"),
-        ("same", "。"),
-    ]
+    assert changed == [("same", "请"), ("removed", "只"), ("same", "回答字母"), ("added", "并说明"), ("same", "。")]
 
 
 @given(st.text(st.sampled_from("ab \n.題{}"), max_size=60), st.text(st.sampled_from("ab \n.題{}"), max_size=60))

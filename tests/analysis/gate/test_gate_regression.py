@@ -354,10 +354,7 @@ def test_a_gate_is_read_whole():
     assert [
         (margin_of_rule.score, margin_of_rule.group, margin_of_rule.margin, margin_of_rule.name)
         for margin_of_rule in read.margins
-    ] == [
-        ("b", "x", 0.5, "b[x]"),
-        ("c", "", 0.0, "c"),
-    ]
+    ] == [("b", "x", 0.5, "b[x]"), ("c", "", 0.0, "c")]
     assert read.baseline == "latest"
 
 

@@ -9,12 +9,7 @@ import pytest
 from steelyard import Label
 from steelyard.analysis.judges.findings import RaterFindings
 from steelyard.analysis.judges.judge_agreement import agreement_with_people
-from steelyard.analysis.judges.judge_checks import (
-    CheckedJudge,
-    canary_check,
-    judge_checks,
-    model_family,
-)
+from steelyard.analysis.judges.judge_checks import CheckedJudge, canary_check, judge_checks, model_family
 from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.report.page_runs import PageRuns
@@ -147,7 +142,7 @@ def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
     checks = judge_checks([checked("a", [4.0] * 40, []), checked("b", [None] * 40, [])], {})
     (part,) = checks_section(PageRuns([Checked(RaterFindings(checks=checks))], [""])).parts
     assert [[cell.text for cell in row] for row in part.table.rows] == [
-        ["scale use", "a", "100.0 %", "91.2 to 100.0", "40"],
+        ["scale use", "a", "100.0 %", "91.2 to 100.0", "40"]
     ]
     assert [note.with_term for note in part.notes] == [
         "scale use: of all verdicts, the most frequent one",

@@ -80,9 +80,7 @@ def test_the_cheapest_judge_that_is_not_worse_is_chosen():
     large = judged(truth, 0.95, 2)
     small = [1 - value if at in {3, 77, 200} else value for at, value in enumerate(large)]
     found = panel(
-        {"large": large, "small": small, "poor": judged(truth, 0.6, 9)},
-        truth,
-        costs=costs(large=900, small=90, poor=9),
+        {"large": large, "small": small, "poor": judged(truth, 0.6, 9)}, truth, costs=costs(large=900, small=90, poor=9)
     )
     assert (found.chosen, found.reason) == ("small", "")
 

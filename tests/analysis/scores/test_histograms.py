@@ -22,8 +22,7 @@ def found_of(values, scale=(1, 5), rows=()):
 
 
 @pytest.mark.parametrize(
-    ("value", "counts_at"),
-    [(1, 1), (1.49, 1), (1.5, 2), (2.4, 2), (3.5, 4), (4.5, 5), (5, 5), (0.2, 1), (7, 5)],
+    ("value", "counts_at"), [(1, 1), (1.49, 1), (1.5, 2), (2.4, 2), (3.5, 4), (4.5, 5), (5, 5), (0.2, 1), (7, 5)]
 )
 def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside_at_the_end(value, counts_at):
     bins = found_of([value])

@@ -73,9 +73,6 @@ def test_a_score_without_words_is_called_by_its_name():
 def test_every_record_is_counted_once(drawn):
     table = crossed([row for no, (a, b) in enumerate(drawn) for row in rows_of(no, correct=a, faithfulness=b)])
     wanted = Counter(drawn)
-    assert table.counts == (
-        (wanted[1.0, 1.0], wanted[1.0, 0.0]),
-        (wanted[0.0, 1.0], wanted[0.0, 0.0]),
-    )
+    assert table.counts == ((wanted[1.0, 1.0], wanted[1.0, 0.0]), (wanted[0.0, 1.0], wanted[0.0, 0.0]))
     assert table.n + table.left_out == len(drawn)
     assert isinstance(table, ContingencyTable)

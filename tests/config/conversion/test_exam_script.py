@@ -80,11 +80,7 @@ def test_a_key_becomes_a_reference_and_its_value_is_nowhere():
     text = convert(OLD, "old.json")
     assert "Very" not in text
     model = read(text)["targets"]["zhipu_ai"]["prompt"]["model"]["openai_compatible"]
-    assert model == {
-        "name": "glm-4",
-        "base_url": "https://open.bigmodel.cn/api/paas/v4",
-        "api_key": "${ZHIPU_API_KEY}",
-    }
+    assert model == {"name": "glm-4", "base_url": "https://open.bigmodel.cn/api/paas/v4", "api_key": "${ZHIPU_API_KEY}"}
     assert "set ZHIPU_API_KEY" in text
 
 

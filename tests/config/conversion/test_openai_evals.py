@@ -415,10 +415,7 @@ report_evaluators: []
         "country": "France",
         "style": "short",
         "expected_output": "Paris",
-        "checks": [
-            {"exact_match": "Paris", "literal": True},
-            {"contains": "par", "whole_words": False},
-        ],
+        "checks": [{"exact_match": "Paris", "literal": True}, {"contains": "par", "whole_words": False}],
     }
     assert "checks" not in rows[1]
     for part in ("the task, a function", "evaluators: evaluator IsInstance"):

@@ -152,11 +152,7 @@ tests: [{vars: {text: a}, assert: [{type: is-json}]}]
         p__txt="One {{ text }}\n---\nTwo {{text}} {% raw %}{{x}}{% endraw %}\n",
         p2__md="Three {{text}}\n",
     )
-    assert new["prompts"] == {
-        "p": "One {{text}}",
-        "p-2": "Two {{text}} {{{{x}}}}",
-        "long-one": "Three {{text}}\n",
-    }
+    assert new["prompts"] == {"p": "One {{text}}", "p-2": "Two {{text}} {{{{x}}}}", "long-one": "Three {{text}}\n"}
     assert new["models"] == {
         "meta-llama-4": {
             "openai_compatible": {
