@@ -1,8 +1,12 @@
 """The command line in this process: what it printed, and the code it would have exited with."""
 
+import contextlib
 import functools
 import json
+import sqlite3
+import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -74,3 +78,33 @@ def says():
         return {"prompt": {"template": template, "model": {"scripted": {"replies": replies, "default": default}}}}
 
     return target
+
+
+@pytest.fixture
+def in_journal(tmp_path):
+    """How many replies are in the journal of the store here."""
+
+    def count():
+        with contextlib.closing(sqlite3.connect(tmp_path / ".steelyard/steelyard.db", timeout=5)) as connection:
+            return connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+
+    return count
+
+
+@pytest.fixture
+def killed_when(tmp_path):
+    """killed_when(condition, ...): starts a command in a process, and kills it once the condition holds."""
+
+    def run(condition, *arguments):
+        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *map(str, arguments)]
+        with subprocess.Popen(command, cwd=tmp_path) as process:
+            deadline = time.monotonic() + 60
+            try:
+                while not condition():
+                    assert process.poll() is None, "it ended before it could be killed"
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)  # another process has no event to wait for
+            finally:
+                process.kill()
+
+    return run

@@ -1,11 +1,5 @@
 """`errors try`, `errors install`, and `review` of notes, against a model on loopback: what they ask and keep."""
 
-import contextlib
-import sqlite3
-import subprocess
-import sys
-import time
-
 import pytest
 from tests.generate.exam_server import exam_server, failed, fenced, said
 from tests.store.outside import execute
@@ -141,33 +135,16 @@ def test_a_budget_holds_and_a_larger_one_resumes(tried):
 
 
 @pytest.mark.slow
-def test_a_killed_trial_goes_on_and_pays_for_nothing_twice(tried, coding, tmp_path):
-    stored = in_journal(tmp_path)
+def test_a_killed_trial_goes_on_and_pays_for_nothing_twice(tried, coding, killed_when, in_journal):
+    stored = in_journal()
     with exam_server(sees_evasion, held_after=8) as server:
         typed = ["errors", "try", "evasive", "--model", "judge", "--base-url", server.url, "--examples", "0", *ANN]
-        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *typed, "--quiet"]
-        process = subprocess.Popen(command, cwd=tmp_path)
-        until(lambda: len(server.asked) == 20 and in_journal(tmp_path) == stored + 8, process)
-        process.kill()
-        process.wait()
+        killed_when(lambda: len(server.asked) == 20 and in_journal() == stored + 8, *typed, "--quiet")
         server.hold.set()
         done = tried(server, "--json").json()
     assert len(set(server.asked)) == 20
     assert len(server.asked) == 20 + 12, "only what was in flight is asked again"
     assert (done["state"], done["trial"]["tpr"]["hits"]) == ("finished", 9)
-
-
-def until(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)  # another process has no event to wait for
-
-
-def in_journal(folder):
-    with contextlib.closing(sqlite3.connect(folder / ".steelyard/steelyard.db", timeout=5)) as connection:
-        return connection.execute("SELECT count(*) FROM reply").fetchone()[0]
 
 
 def test_a_pattern_asks_nobody(steelyard, coding):

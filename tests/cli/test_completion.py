@@ -1,29 +1,46 @@
 """Completion: what a shell is told, by typer's own protocol, for a line that is being typed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import typer
 
 from steelyard import Sample, evaluate
-from steelyard.cli.app import build_app
+from steelyard.cli.app import build_app, run_app
 
 COMMANDS = typer.main.get_command(build_app()).commands
 
 
+def asked(line):
+    """What bash asks behind a line whose last word is being typed."""
+    return {"_STEELYARD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+
+
 @pytest.fixture
-def press_tab(tmp_path):
-    """What bash is offered behind a line whose last word is being typed."""
-    program = Path(sys.executable).with_name("steelyard")
+def press_tab(capfd):
+    """(what bash is offered, what stands beside it) by the command line in this process."""
 
     def press(line):
-        asked = {"_STEELYARD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-        done = subprocess.run([program], capture_output=True, text=True, check=True, cwd=tmp_path, env=asked)
-        return done.stdout.split(), done.stderr
+        capfd.readouterr()
+        with mock.patch.dict(os.environ, asked(line)), pytest.raises(SystemExit) as ended:
+            run_app([])
+        offered, said = capfd.readouterr()
+        assert ended.value.code == 0, said
+        return offered.split(), said
 
     return press
+
+
+def test_the_program_offers_what_the_command_line_does(press_tab, tmp_path):
+    line = "steelyard re"
+    program = Path(sys.executable).with_name("steelyard")
+    done = subprocess.run([program], capture_output=True, text=True, check=True, cwd=tmp_path, env=asked(line))
+    assert (done.stdout.split(), done.stderr) == press_tab(line)
+    assert done.stderr == ""
 
 
 def test_the_first_word_is_a_command(press_tab):

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
 
 import pytest
 from tests.generate.exam_server import Exam, exam_server, failed, fenced, numbered, said, step_of
@@ -251,17 +244,15 @@ def test_fresh_asks_again(qa):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("again", ["resume", "the same command"])
-def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight(steelyard, station, tmp_path, again):
+def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight(
+    steelyard, station, tmp_path, again, killed_when, in_journal
+):
     with exam_server(Exam(), held_after=9) as server:
         typed = [
             "generate", "qa", "--documents", str(station), "--out", "q.jsonl", "--per-chunk", "3", "--chunk-tokens",
             "220", "--model", "exam", "--base-url", server.url, "--quiet",
         ]  # fmt: skip
-        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *typed]
-        process = subprocess.Popen(command, cwd=tmp_path)
-        until(lambda: len(server.asked) == 16 and answered(tmp_path) == 9, process)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        killed_when(lambda: len(server.asked) == 16 and in_journal() == 9, *typed)
         assert not (tmp_path / "q.jsonl").exists()
         server.hold.set()
         steelyard(*(typed if again != "resume" else ("resume", "--quiet")), code=0)
@@ -269,20 +260,6 @@ def test_killed_it_goes_on_and_pays_only_for_what_was_in_flight(steelyard, stati
         assert len(server.asked) == 16 + 7, "what was answered was asked for again"
     assert len(read_rows(tmp_path / "q.jsonl")) == 12
     assert "finished" in steelyard("resume", code=0).err
-
-
-def until(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)  # another process has no event to wait for
-
-
-def answered(folder):
-    """How many replies are in the journal."""
-    with contextlib.closing(sqlite3.connect(folder / ".steelyard/steelyard.db", timeout=5)) as connection:
-        return connection.execute("SELECT count(*) FROM reply").fetchone()[0]
 
 
 def test_cloze_needs_no_model_and_gives_the_same_set_again(steelyard, station, tmp_path):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import re
-import sqlite3
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -360,33 +355,16 @@ def test_notes_stand_below_the_run_that_is_shown(steelyard, exam):
 
 
 @pytest.mark.slow
-def test_killed_it_goes_on_when_the_command_is_typed_again(review, tmp_path):
+def test_killed_it_goes_on_when_the_command_is_typed_again(review, killed_when, in_journal):
     with exam_server(Critic(), held_after=9) as server:
         typed = ["review", "weak", "--model", "critic", "--base-url", server.url, "--quiet"]
-        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *typed]
-        process = subprocess.Popen(command, cwd=tmp_path)
-        until(lambda: len(server.asked) == 15 and in_journal(tmp_path) == 20 + 9, process)
-        process.kill()
-        process.wait()
+        # The journal has the replies of the run that is reviewed as well.
+        killed_when(lambda: len(server.asked) == 15 and in_journal() == 20 + 9, *typed)
         server.hold.set()
         found = review(server, "--json").json()
     assert len(set(server.asked)) == 16
     assert len(server.asked) == 16 + 6, "only what was in flight is asked again"
     assert (found["reasons"], found["causes"]) == (15, {"odd one out": 10, "even so": 5})
-
-
-def until(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)  # another process has no event to wait for
-
-
-def in_journal(folder):
-    """How many replies are in the journal, those of the run that is reviewed among them."""
-    with contextlib.closing(sqlite3.connect(folder / ".steelyard/steelyard.db", timeout=5)) as connection:
-        return connection.execute("SELECT count(*) FROM reply").fetchone()[0]
 
 
 def test_from_python_a_scripted_model_reviews_a_stored_run(exam):
