@@ -114,8 +114,9 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         ids.add(name)
         provenance = {"run": run.id, "suite": run.suite, "target": run.target, "at": at.isoformat(timespec="seconds")}
         provenance |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
+        columns = {*row, "position", "sources"}
         metadata = {
-            **_other_metadata(row, same_sample[0].sample),
+            **{key: value for key, value in same_sample[0].sample.metadata.items() if key not in columns},
             "collected": {**provenance, "records": [_results(record) for record in same_sample]},
         }
         added.append({**row, "id": name, "metadata": metadata})
@@ -163,12 +164,6 @@ def _asked_row(sample: Sample) -> dict[str, Any]:
 _ROWS: Final[Mapping[str, Callable[[Sample], dict[str, Any]]]] = MappingProxyType(
     {"choice": _choice_row, "rag": _rag_row, "text2sql": _sql_row, "tables": _tables_row}
 )
-
-
-def _other_metadata(row: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """The sample's metadata without the row's columns and without its position, which means nothing in another file."""
-    columns = {*row, "position", "sources"}
-    return {key: value for key, value in sample.metadata.items() if key not in columns}
 
 
 def _results(record: Record) -> dict[str, Any]:

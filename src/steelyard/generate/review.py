@@ -192,7 +192,10 @@ def _review_run(  # what `review` was given
     first = run_step(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(first.id)
-        reasons = _reasons_of(again)
+        reasons = {
+            reviewed_record(record.sample): "" if record.output is None or record.failure else str(record.output.value)
+            for record in again.records()
+        }
         spent = store.spending(again.evaluation).calls
         result = dataclasses.replace(
             result, **_counts(again, reasons), labels=_keep(store, chosen, reasons, {}, (author, at))
@@ -313,14 +316,6 @@ def _review_notes(  # what `review` was given, and the analysis that it names
 
 def _line(note: ErrorNote) -> str:
     return " ".join(note.text.split())
-
-
-def _reasons_of(run: Run) -> dict[tuple[str, int], str]:
-    """(sample's id, repeat) of the run that was reviewed -> the reason; "" where the reply holds none."""
-    return {
-        reviewed_record(record.sample): "" if record.output is None or record.failure else str(record.output.value)
-        for record in run.records()
-    }
 
 
 def _counts(run: Run, reasons: Mapping[tuple[str, int], str]) -> dict[str, Any]:

@@ -132,20 +132,15 @@ def collect_samples(
     head = {**names, **dict(zip(("right", "wrong"), verdict_words(info), strict=True))}
     blocks: dict[str, Any] = {"head": head, "samples": samples.columns(words), "runs": parts}
     if choice is not None:
-        blocks["all"] = _counts_of_all(choice, size, words)
+        blocks["all"] = {
+            "total": choice.total,
+            "seed": size.seed,
+            "profiles": [[words.index(profile.group), profile.masks, profile.n] for profile in choice.profiles],
+        }
     blocks["words"] = words.texts
     packed = len(samples.samples) >= _PACKED
     text = packed_data(blocks) if packed else plain_data(blocks)
     return SampleData(text, packed, chance_of(samples.samples, of_all=choice is None), choice)
-
-
-def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[str, Any]:
-    """The profiles from which the script counts samples that are not on the page."""
-    return {
-        "total": choice.total,
-        "seed": size.seed,
-        "profiles": [[words.index(profile.group), profile.masks, profile.n] for profile in choice.profiles],
-    }
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from steelyard.errors import StoreError, bounded
 from steelyard.plain_json import from_json
+from steelyard.store.counters import OF_RUN
 from steelyard.store.database import schema
 from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.checksums import HEAD, ROWS, compute_checksums, read_checksums, sample_hash
@@ -30,7 +31,6 @@ _MOST_REMEMBERED: Final = 1000
 _OTHER_TYPES: Final = (ValueError, TypeError, LookupError, struct.error)
 """Exceptions of reading a column with a value of another type than was written: SQLite columns may hold any type."""
 _STATES: Final = frozenset({"open", "finished", "interrupted", "broken"})
-_RUN_COUNTERS: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 _STAGE_COUNTERS: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
 
 
@@ -267,7 +267,7 @@ class _RunCheck:
                 what = "it is counted as failed but holds no failure, another one, or the reverse"
                 self._add(what, record.sample.id, record.repeat)
         # Errors, replies and tokens of a damaged record are not known; that it is damaged is reported already.
-        for name in _RUN_COUNTERS if is_complete else ("done",):
+        for name in OF_RUN if is_complete else ("done",):
             if row[name] != counted[""][name]:
                 self._add(f"it counts {row[name]} {name.replace('_', ' ')}, its records hold {counted[''][name]}")
         if is_complete:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -117,7 +117,8 @@ class OpenDatasets:
             given: `after` or `before` with a place, `search` with a text in any cell, `show` "draft" for its rows only.
         """
         file = self.file(version)
-        rows = edited_file_rows(file, draft)
+        edits = {ident: edit for ident, edit in draft.edits.items() if edit.kind != "retired"}
+        rows = edited_rows(file, edits) if edits else file.rows
         columns = tuple(name for name in file.columns if name != file.id_column)[:_COLUMNS]
         backwards = bool(given.get("before"))
         edge = _place(given.get("before") or given.get("after") or "")
@@ -139,12 +140,6 @@ class OpenDatasets:
             str(on_page[0]) if earlier else "",
             str(on_page[-1]) if further else "",
         )
-
-
-def edited_file_rows(file: DatasetFile, draft: DatasetDraft) -> Sequence[DatasetRow]:
-    """The rows of a file with the draft's changes; retired ones stay in their place, so that places do not move."""
-    edits = {ident: edit for ident, edit in draft.edits.items() if edit.kind != "retired"}
-    return edited_rows(file, edits) if edits else file.rows
 
 
 def row_of(file: DatasetFile, draft: DatasetDraft, ident: str) -> tuple[DatasetRow, DraftRow | None, DatasetRow | None]:

@@ -197,7 +197,7 @@ class Pages:
             return self.page(request, template, status=status, save_query=query, **values)
         text, digest = page_style()
         page = self.text(request, template, saved=True, read_only=True, style=text, style_hash=digest, **values)
-        return HTMLResponse(to_be_read(page), headers=saved_as(f"{name}.html"))
+        return HTMLResponse(_LINK.sub(r"\1", _FORM.sub("", page)), headers=saved_as(f"{name}.html"))
 
     def text(self, request: Request, template: str, **values: Any) -> str:
         """A template as text."""
@@ -310,15 +310,6 @@ def _records(key: Sequence[Any]) -> int:
 def asks_for_file(request: Request) -> bool:
     """Whether a page is wanted as one file."""
     return request.query_params.get("save") == "page"
-
-
-def to_be_read(page: str) -> str:
-    """A page without forms, whose links to other pages are text: as a file it may outlive the viewer.
-
-    >>> to_be_read('<p><a class="x" href="/run/1">one</a> <a href="#top">up</a></p>')
-    '<p><a class="x">one</a> <a href="#top">up</a></p>'
-    """
-    return _LINK.sub(r"\1", _FORM.sub("", page))
 
 
 def saved_as(name: str) -> dict[str, str]:

@@ -186,13 +186,16 @@ def sample_routes(pages: Pages) -> list[Route]:
         place, records = _records(run, ident, request.query_params.get("at", ""))
         baseline, reader, opinions = pages.baseline_of(run), author_of(request), sample_opinions(run, ident)
         labels = (label for labels in opinions["labels"].values() for label in labels)
+        query: dict[str, str | Sequence[str]] = {
+            name: value for name in _OF_LIST if (value := request.query_params.get(name))
+        }
         return pages.savable(
             request,
             "sample.html.j2",
             f"{run.suite} {run.target} {ident}",
             run=run,
             beside=_beside(pages, request, run, place),
-            query=_list_query(pages, request),
+            query=pages.query(**query, columns=request.query_params.getlist("columns")),
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
             most_beside=MOST_BESIDE,
             pinned=baseline.id if baseline else "",
@@ -251,13 +254,6 @@ def _expected_tools(run: Run, sample: Sample) -> tuple[str, list[tuple[str, str]
 
 _OF_LIST: Final = ("where", "search", "sort", "against")
 """Parameters of the query that describe the list from which a sample was opened."""
-
-
-def _list_query(pages: Pages, request: Request) -> str:
-    query: dict[str, str | Sequence[str]] = {
-        name: value for name in _OF_LIST if (value := request.query_params.get(name))
-    }
-    return pages.query(**query, columns=request.query_params.getlist("columns"))
 
 
 def _records(run: Run, ident: str, at: str) -> tuple[str, list[Record]]:

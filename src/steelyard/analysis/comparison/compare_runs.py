@@ -318,7 +318,9 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
             continue
         meaning = score_meaning(score.name, (runs.baseline, runs.other))
         difference = _all_pairs_difference(runs, meaning, paired_values(runs, meaning.name, meaning.over), level)
-        alone = _valued_alone(runs, meaning, difference.n)
+        sides = ((runs.baseline, runs.first), (runs.other, runs.second))
+        valued = [run.sums_of(meaning.name).means(meaning.over)[indices] for run, indices in sides]
+        alone = int((~np.isnan(valued[0])).sum()) - difference.n, int((~np.isnan(valued[1])).sum()) - difference.n
         verdict = verdict_of(difference, level)
         reasons = left_out(unpaired_samples(runs, meaning.name, meaning.over))
         errors, not_applicable = reasons["left_out_errors"], reasons["left_out_not_applicable"]
@@ -326,13 +328,6 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
             ScoreDifference(meaning.name, meaning.over, alone, errors, not_applicable, difference, verdict)
         )
     return tuple(differences)
-
-
-def _valued_alone(runs: AlignedRuns, meaning: ScoreMeaning, paired: int) -> tuple[int, int]:
-    """How many samples of both runs have a value of a score in the baseline alone, and in the other run alone."""
-    sides = ((runs.baseline, runs.first), (runs.other, runs.second))
-    valued = [run.sums_of(meaning.name).means(meaning.over)[indices] for run, indices in sides]
-    return int((~np.isnan(valued[0])).sum()) - paired, int((~np.isnan(valued[1])).sum()) - paired
 
 
 def _compare_pair(

@@ -28,7 +28,6 @@ from steelyard.report.charts.chart import ShareBar, SharePart
 from steelyard.report.render.names import fitting_name, shortened
 from steelyard.report.section import (
     ConclusionState,
-    KeyFigure,
     Level,
     Section,
     SectionTable,
@@ -384,15 +383,10 @@ def _blocks(section: Section, width: int, levels: Collection[Level]) -> Iterator
     yield from _note_lines([note for note in notes if note.kind in {"note", "fact", "item", "alarm"}])
     for part in section.parts:
         yield from _blocks(part, width, levels)
-    yield from _figure_lines(section.figures)
-    yield from _note_lines([note for note in notes if note.kind in {"conclusion", "warning", "rule"}])
-
-
-def _figure_lines(figures: Sequence[KeyFigure]) -> Iterator[_ColouredLine]:
-    """The sentence of every verdict with its warnings; a figure without a verdict is in the table of targets."""
-    for figure in (figure for figure in figures if figure.words):
+    for figure in (figure for figure in section.figures if figure.words):
         yield _ColouredLine(figure.text, _STYLES[_TONES[figure.state]])
         yield from (_ColouredLine(f"  note: {text}", "") for text in figure.warnings)
+    yield from _note_lines([note for note in notes if note.kind in {"conclusion", "warning", "rule"}])
 
 
 def _note_lines(notes: Sequence[Sentence]) -> Iterator[_ColouredLine]:

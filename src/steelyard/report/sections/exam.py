@@ -107,8 +107,14 @@ def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
     yield "above guessing (0 = guessing, 100 = all right)", _share(exam.corrected)
     several = score is not None and score.headline.n != exam.questions
     yield "independent questions", TableCell(f"{exam.questions:,}") if several else None
-    yield from _rotation_figures(exam.rotations)
-    yield from _repeat_figures(exam.repeats)
+    incomplete = exam.rotations.incomplete if exam.rotations else 0
+    yield "all {orders} orders right", _share(exam.rotations.all_right if exam.rotations else None)
+    yield "most frequent of {orders} orders", _majority(exam.rotations)
+    yield "questions with a failed order", TableCell(f"{incomplete:,}") if incomplete else None
+    off = exam.repeats.off if exam.repeats else None
+    yield "answer differs in {repeats} repeats", _share(exam.repeats.flipped if exam.repeats else None)
+    yield "repeats off the most frequent", None if off is None else value_cell(off, share=True)
+    yield "most frequent of {repeats} repeats", _majority(exam.repeats)
     kinds = tuple(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items())
     yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if kinds else None
 
@@ -139,20 +145,6 @@ def _other_means(score: ScoreSummary | None) -> Iterator[_Figure]:
     yield "mean of the categories", macro
     yield "accuracy (answered)", answered
     yield "if unreadable replies were all right", highest
-
-
-def _rotation_figures(rotations: Rotations | None) -> Iterator[_Figure]:
-    incomplete = rotations.incomplete if rotations else 0
-    yield "all {orders} orders right", _share(rotations.all_right if rotations else None)
-    yield "most frequent of {orders} orders", _majority(rotations)
-    yield "questions with a failed order", TableCell(f"{incomplete:,}") if incomplete else None
-
-
-def _repeat_figures(repeats: Repeats | None) -> Iterator[_Figure]:
-    off = repeats.off if repeats else None
-    yield "answer differs in {repeats} repeats", _share(repeats.flipped if repeats else None)
-    yield "repeats off the most frequent", None if off is None else value_cell(off, share=True)
-    yield "most frequent of {repeats} repeats", _majority(repeats)
 
 
 def _share(mean: Mean | None, more: str = "") -> TableCell | None:

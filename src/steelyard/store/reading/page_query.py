@@ -425,7 +425,8 @@ def changed_numbers(
     is_aligned = _is_aligned(connection, run, against)
     condition = _direction(connection, run, against, score, has_repeats=not is_aligned).condition(change, score)
     number = connection.execute("SELECT num FROM word WHERE text = :score", {"score": score}).scalar()
-    codes = _counted_codes(against, score)
+    outcomes = ["scored", "unparsed", "refused"] if over_of(against.score_infos.get(score)) == "all" else ["scored"]
+    codes = ", ".join(str(OUTCOMES.index(outcome)) for outcome in outcomes)
 
     def means(of: StoredRun) -> str:
         """The position, name for pairing and mean of each sample of a run."""
@@ -463,12 +464,6 @@ def _direction(
         if not any(connection.execute(_GRADED, of_run).scalar() for of_run in values):
             return _Direction(sign, _MAJORITY, is_majority=True)
     return _Direction(sign, threshold)
-
-
-def _counted_codes(run: StoredRun, score: str) -> str:
-    """Codes of the outcomes that count: where the score is over all replies, an unparsed or refused one as 0."""
-    outcomes = ["scored", "unparsed", "refused"] if over_of(run.score_infos.get(score)) == "all" else ["scored"]
-    return ", ".join(str(OUTCOMES.index(outcome)) for outcome in outcomes)
 
 
 def _shared_score(run: StoredRun, against: StoredRun) -> str:
