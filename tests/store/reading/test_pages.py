@@ -311,10 +311,10 @@ def test_matching_records_are_those_of_the_condition(run):
     assert listed
 
 
-def test_regressions_are_those_of_a_comparison(where):
+def test_regressions_are_those_of_a_comparison(run, shared):
     from steelyard import compare
 
-    before, after = evaluated(where), evaluated(where, shift=1)
+    before, after = run, evaluated(shared, shift=1)
     pair = compare(before, after).pairs[0]
     for word, ids in (("regression", pair.changed.regressions), ("improvement", pair.changed.improvements)):
         page = after.page(n=100, where=word, against=before)
@@ -328,7 +328,7 @@ def test_regressions_are_those_of_a_comparison(where):
 
 @pytest.mark.parametrize("threshold", [0.5, None])
 @pytest.mark.parametrize("lower", [False, True])
-def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold, lower):
+def test_regressions_of_runs_without_repeats_are_found_by_place(shared, threshold, lower):
     from steelyard import compare
 
     class Judged(Rated):
@@ -340,7 +340,7 @@ def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold
     def judged(shift):
         options = Options(max_errors=1.0)
         suite = Suite("pages", "custom", SAMPLES, {"answer": answer}, (Judged(shift),), options)
-        return evaluate_suite(suite, how=RunConfig(store=where))[0]
+        return evaluate_suite(suite, how=RunConfig(store=shared))[0]
 
     before, after = judged(0), judged(1)
     pair = compare(before, after).pairs[0]
@@ -358,24 +358,24 @@ def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold
         assert page.total == count
 
 
-def test_what_both_runs_have_right_needs_a_threshold(where):
+def test_what_both_runs_have_right_needs_a_threshold(shared):
     class Graded(Rated):
         score_infos = (ScoreInfo("rating", (1, 5), headline=True), ScoreInfo("right", (0, 1)))
 
     suite = Suite("graded", "custom", SAMPLES, {"answer": answer}, (Graded(),), Options(max_errors=1.0))
-    before, after = (evaluate_suite(suite, how=RunConfig(store=where))[0] for _ in range(2))
+    before, after = (evaluate_suite(suite, how=RunConfig(store=shared))[0] for _ in range(2))
     with pytest.raises(ConfigError, match="rating has no threshold"):
         after.page(where="both-right", against=before)
     with pytest.raises(ConfigError, match="regression compares with another run: name that run with against="):
         after.page(where=parse_condition("regression", after.manifest, compared=True))
 
 
-def test_regressions_pair_samples_by_id(where):
+def test_regressions_pair_samples_by_id(run, shared):
     """Another dataset order, and contents that have changed since."""
     from steelyard import compare
 
     changed = [Sample(sample.id, sample.input, "C", group=sample.group) for sample in reversed(SAMPLES[3:])]
-    before, after = evaluated(where), evaluated(where, shift=2, samples=changed, repeats=1)
+    before, after = run, evaluated(shared, shift=2, samples=changed, repeats=1)
     ids = set(compare(before, after).pairs[0].changed.regressions)
     assert {record.sample.id for record in after.page(n=100, where="regression", against=before).records} == ids
     assert ids
@@ -396,12 +396,12 @@ def in_repeats(where, right, repeats):
     ]
 
 
-def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
+def test_a_sample_with_repeats_changes_where_most_of_them_do(shared):
     """Exact match has the threshold 1; of repeats most decide, and half of them is neither right nor wrong."""
     from steelyard import compare
 
-    once = in_repeats(where, {"none": 1, "one": 1, "half": 1, "three": 1, "up": 0, "half up": 0}, 1)
-    often = in_repeats(where, {"none": 0, "one": 1, "half": 2, "three": 3, "up": 3, "half up": 2}, 4)
+    once = in_repeats(shared, {"none": 1, "one": 1, "half": 1, "three": 1, "up": 0, "half up": 0}, 1)
+    often = in_repeats(shared, {"none": 0, "one": 1, "half": 2, "three": 3, "up": 3, "half up": 2}, 4)
     for before, after, worse, better in (
         (once, often, {"none", "one"}, {"up"}),
         (often, once, {"up"}, {"none", "one"}),
@@ -413,10 +413,10 @@ def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
             assert {record.sample.id for record in records} == ids
 
 
-def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
-    run = evaluated(where)
+def test_a_rescored_run_is_filtered_by_its_newest_scores(shared):
+    run = evaluated(shared)
     wrong = matching_places(run, "wrong")
-    with Store(where) as store:
+    with Store(shared) as store:
         again, _ = rescore(store, store.run(run.id), (Rated(1),))
     assert matching_places(again, "wrong") != wrong
 
@@ -465,9 +465,9 @@ HOSTILE = [
 ]
 
 
-def test_a_hostile_text_is_a_text(where):
+def test_a_hostile_text_is_a_text(shared):
     samples = [Sample(f"q{no}", no, "B", group=text) for no, text in enumerate(HOSTILE)]
-    run = evaluated(where, samples=samples, repeats=1)
+    run = evaluated(shared, samples=samples, repeats=1)
     assert [record.sample.group for record in run.records()] == HOSTILE
     for text in HOSTILE:
         if '"' in text:
@@ -478,8 +478,8 @@ def test_a_hostile_text_is_a_text(where):
         assert run.page(where=f'label:cause = "{text}"').total == 0, text
 
 
-def test_a_run_without_records_has_an_empty_page(where):
-    run = evaluated(where, samples=SAMPLES[:1], repeats=1)
+def test_a_run_without_records_has_an_empty_page(shared):
+    run = evaluated(shared, samples=SAMPLES[:1], repeats=1)
     assert run.page(where="errors").records == ()
     assert (run.page(where="errors").total, run.page().total) == (0, 1)
 
@@ -489,7 +489,7 @@ def test_a_place_is_read_as_it_is_written(place):
     assert place_of(cursor(place)) == place
 
 
-def test_changes_are_found_between_runs_of_one_store_only(where, tmp_path):
-    before, after = evaluated(tmp_path / "elsewhere.db"), evaluated(where)
+def test_changes_are_found_between_runs_of_one_store_only(shared, tmp_path):
+    before, after = evaluated(tmp_path / "elsewhere.db"), evaluated(shared)
     with pytest.raises(ConfigError, match=r"regression compares runs of one store, and run \w+ is in .*elsewhere\.db"):
         after.page(where="regression", against=before)
