@@ -32,7 +32,10 @@ def test_a_reply_without_its_text_is_empty_and_asked_again(value):
 
 @pytest.mark.parametrize(
     ("said", "finish"),
-    [("content_filter", "content_filter"), ("sensitive", "content_filter"), ("length", "length"), ("tool_calls",) * 2],
+    [
+        *(("content_filter", "content_filter"), ("sensitive", "content_filter"), ("SAFETY", "content_filter")),
+        *(("length", "length"), ("MAX_TOKENS", "length"), ("tool_calls", "tool_calls"), ("tool_use", "tool_calls")),
+    ],
 )
 def test_a_reply_that_ended_without_text_is_paid_for_once(said, finish):
     reply = read({"choices": [{"message": {"content": None}, "finish_reason": said}]})

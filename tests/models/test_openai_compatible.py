@@ -245,6 +245,13 @@ def test_the_usage_is_in_our_terms(usage, read):
     assert MODEL.read(Answer(200, {}, json.dumps(body).encode())).usage == Usage(20, 1, **read)
 
 
+@pytest.mark.parametrize(("total", "output"), [(53, 33), (23, 3)])
+def test_reasoning_that_a_total_counts_beside_the_completion_is_output(total, output):
+    usage = {"prompt_tokens": 20, "completion_tokens": 3, "total_tokens": total}
+    body = completion(usage={**usage, "completion_tokens_details": {"reasoning_tokens": 30}})
+    assert MODEL.read(Answer(200, {}, json.dumps(body).encode())).usage.output_tokens == output
+
+
 def follows(form, text):
     model = OpenAICompatible("m", "http://h/v1", parameters={"structured_outputs": form})
     reply = model.read(Answer(200, {}, json.dumps(completion(text)).encode()))

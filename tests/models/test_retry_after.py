@@ -52,6 +52,7 @@ def test_a_date_without_the_answers_own_is_measured_from_now_and_rounded_up():
             360.0,
         ),
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "7"}, 7.0),
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1h2m3.5s"}, 3723.5),
         # Anthropic
         (

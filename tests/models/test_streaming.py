@@ -139,6 +139,37 @@ def test_reasoning_tools_logprobs_and_refusals_are_joined():
     assert (refused.text, refused.finish) == ("I cannot", "refusal")
 
 
+def test_calls_that_share_an_index_are_told_apart_by_their_ids():
+    calls = [
+        {"index": 0, "id": ident, "function": {"name": name, "arguments": part}}
+        for ident, name, part in [("a", "look", '{"x"'), ("a", "", ": 1}"), ("b", "find", '{"y": 2}')]
+    ]
+    reply = read(events(*(chunk({"tool_calls": [call]}) for call in calls), chunk(finish="tool_calls")))
+    assert [(call["id"], call["function"]) for call in reply.metadata["tool_calls"]] == [
+        ("a", {"name": "look", "arguments": '{"x": 1}'}),
+        ("b", {"name": "find", "arguments": '{"y": 2}'}),
+    ]
+
+
+def test_a_call_in_the_form_before_tools_is_a_call():
+    parts = [{"name": "look"}, {"arguments": '{"x"'}, {"arguments": ": 1}"}]
+    chunks = [chunk({"function_call": part}) for part in parts]
+    streamed = read(events(*chunks, chunk(finish="function_call")))
+    message = {"content": None, "function_call": {"name": "look", "arguments": '{"x": 1}'}}
+    whole = {"choices": [{"message": message, "finish_reason": "function_call"}]}
+    for reply in (streamed, MODEL.read(Answer(200, {}, json.dumps(whole).encode()))):
+        assert (reply.text, reply.finish) == ("", "tool_calls")
+        (call,) = reply.metadata["tool_calls"]
+        assert call["function"] == message["function_call"]
+
+
+def test_an_error_in_a_field_of_its_own_is_read():
+    error = {"code": 400, "message": "the request exceeds the context size", "type": "invalid_request_error"}
+    fault = fault_of(events(chunk({"content": "Par"}), done=False) + f"error: {json.dumps(error)}\n\n".encode())
+    assert "exceeds the context size" in fault.message
+    assert not fault.retry
+
+
 def test_of_several_choices_the_first_is_read():
     other = {"choices": [{"index": 1, "delta": {"content": "Rome"}, "finish_reason": "stop"}]}
     assert read(events(other, *WHOLE)).text == "Paris"

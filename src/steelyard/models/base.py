@@ -28,14 +28,21 @@ Watch = Callable[[bytes], bool]
 _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sensitive": "content_filter",
+        "safety": "content_filter",
+        "guardrail_intervened": "content_filter",
         "max_tokens": "length",
         "model_context_window_exceeded": "length",
         "end_turn": "stop",
         "stop_sequence": "stop",
         "eos": "stop",
+        "eos_token": "stop",
+        "complete": "stop",
+        "tool_use": "tool_calls",
+        "function_call": "tool_calls",
     }
 )
-"""Finish reasons of ZhipuAI (`sensitive`), Anthropic and TGI, which gateways pass on unchanged -> OpenAI's."""
+"""Finish reasons of ZhipuAI (`sensitive`), Anthropic, Bedrock, Gemini, Cohere and TGI, which gateways pass on
+unchanged, also in capitals -> OpenAI's."""
 KEPT: Final = "kept"
 """Key of a reply's metadata, in the journal alone: digest of the mapping, status and body, see `session.readings`."""
 SENT: Final = "sent"
@@ -358,12 +365,12 @@ def _is_count(value: Any) -> bool:
 
 
 def finish_named(reason: str) -> str:
-    """Map a finish reason to OpenAI's terms; unknown ones are unchanged.
+    """Map a finish reason to OpenAI's terms in lower case; unknown ones are unchanged otherwise.
 
-    >>> finish_named("sensitive"), finish_named("stop"), finish_named("abort")
-    ('content_filter', 'stop', 'abort')
+    >>> finish_named("sensitive"), finish_named("MAX_TOKENS"), finish_named("repetition")
+    ('content_filter', 'length', 'repetition')
     """
-    return _FINISHES.get(reason, reason)
+    return _FINISHES.get(reason.lower(), reason.lower())
 
 
 def encode_body(body: Any) -> bytes:

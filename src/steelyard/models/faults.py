@@ -81,6 +81,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MESSAGES: Final = ("message", "msg", "detail", "error_msg", "Message")
 """Keys of an error's text; the last is Bedrock's."""
 _USUAL_FINISHES: Final = frozenset({"stop", "length", "tool_calls"})
+_BROKEN_OFF: Final = frozenset({"error", "abort"})
 
 
 class ErrorBody(NamedTuple):
@@ -241,7 +242,7 @@ def check_finish(reason: Any, answer: Answer) -> None:
 
     Args:
         reason: the finish reason: OpenRouter's and Mistral's `error`, ZhipuAI's `network_error`, DeepSeek's
-            `insufficient_system_resource` and the like are refused.
+            `insufficient_system_resource`, vLLM's and SGLang's `abort` and the like are refused.
         answer: the whole answer, for messages.
 
     Raises:
@@ -250,7 +251,7 @@ def check_finish(reason: Any, answer: Answer) -> None:
     if not isinstance(reason, str) or reason in _USUAL_FINISHES:
         return
     code = reason.lower()
-    if (code == "error" or code.endswith("_error") or status_of([code]) in PASSING) and (
+    if (code in _BROKEN_OFF or code.endswith("_error") or status_of([code]) in PASSING) and (
         fault := fault_in_body(ErrorBody("the service ended the reply", (code,)), answer)
     ):
         raise fault
@@ -345,7 +346,7 @@ def _worded(error: ErrorBody) -> str:
     return quoted(error.message) + (f" ({quoted(code)})" if code else "") if error.message else ""
 
 
-_LIMIT: Final = re.compile(r"(?:x|anthropic)-ratelimit-(?:(?P<kind>[a-z-]+)-)?remaining(?:-(?P<after>[a-z-]+))?")
+_LIMIT: Final = re.compile(r"(?:(?:x|anthropic)-)?ratelimit-(?:(?P<kind>[a-z-]+)-)?remaining(?:-(?P<after>[a-z-]+))?")
 _SPAN: Final = re.compile(r"(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?")
 _IN_BODY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 _SINCE_1970: Final = 1e9

@@ -28,6 +28,7 @@ from steelyard.models.base import (
     Request,
     Wire,
     as_messages,
+    count_or_zero,
     finish_named,
     usage_of,
 )
@@ -44,7 +45,7 @@ from steelyard.models.faults import (
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.native import items_of, turns_and_tokens
 from steelyard.models.prices import PER
-from steelyard.models.streaming import completion_in, send_streamed, streamed_text
+from steelyard.models.streaming import calls_in, completion_in, send_streamed, streamed_text
 from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.conversation import content_text, transcript_of
 from steelyard.prompts.message_parts import has_other_parts
@@ -232,7 +233,7 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     if not text and message.get("refusal"):
         text, finish = content_text(message["refusal"]), "refusal"
     # A model that is forced to call a tool (`tool_choice`) ends its reply with "stop".
-    if message.get("content") is None and not message.get("tool_calls") and finish not in WITHOUT_TEXT:
+    if message.get("content") is None and not calls_in(message) and finish not in WITHOUT_TEXT:
         raise said_nothing(Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True))
     metadata = _metadata(data, choice, message)
     if answer.first_s is not None:
@@ -278,17 +279,25 @@ def _without(path: str, data: Mapping[str, Any], answer: Answer) -> Fault:
 
 
 def _usage(data: Mapping[str, Any], text: str) -> Usage:
-    """The counts, of which DeepSeek and SGLang have some under keys of their own."""
+    """The counts, of which DeepSeek and SGLang have some under keys of their own.
+
+    xAI leaves the tokens of its reasoning out of `completion_tokens`, but not out of the total.
+    """
     usage = mapping_or_empty(data.get("usage"))
     read = mapping_or_empty(usage.get("prompt_tokens_details"))
     thought = mapping_or_empty(usage.get("completion_tokens_details"))
+    tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    reasoning = count_or_zero(thought.get("reasoning_tokens") or usage.get("reasoning_tokens"))
+    with_reasoning = count_or_zero(tokens_out) + reasoning
+    if reasoning and usage.get("total_tokens") == count_or_zero(tokens_in) + with_reasoning:
+        tokens_out = with_reasoning
     return usage_of(
-        usage.get("prompt_tokens"),
-        usage.get("completion_tokens"),
+        tokens_in,
+        tokens_out,
         text,
         cache_read=read.get("cached_tokens") or usage.get("prompt_cache_hit_tokens"),
         cache_write=read.get("cache_write_tokens"),
-        reasoning=thought.get("reasoning_tokens") or usage.get("reasoning_tokens"),
+        reasoning=reasoning,
     )
 
 
@@ -324,7 +333,7 @@ def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mappi
         ("model", data.get("model")),
         ("reasoning", message.get("reasoning_content") or message.get("reasoning")),
         ("logprobs", mapping_or_empty(choice.get("logprobs")).get("content")),
-        ("tool_calls", message.get("tool_calls")),
+        ("tool_calls", calls_in(message)),
         ("fingerprint", data.get("system_fingerprint")),
         ("service_tier", tier_of(data.get("service_tier"))),
         ("provider", data.get("provider")),

@@ -27,12 +27,13 @@ from steelyard.models.base import Answer, Fault, Request, Watch, Wire
 from steelyard.models.faults import error_of, fault_of_error, is_error, quoted
 from steelyard.models.mismatches import complete_values, is_page, keys_named, mismatch, without_mapped_form
 from steelyard.models.refusals import kind_of, refusal_kind
+from steelyard.plain_json import mapping_or_empty, text_or_json
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Json
 
 Framing = Literal["auto", "json", "sse", "jsonl", "concatenated"]
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
+_FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry|error)?:")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _ERROR: Final = "error"
 """The name of an event that reports an error, and the key of one in JSON."""
@@ -118,6 +119,8 @@ def events_of(text: str) -> Iterator[tuple[str, str]]:
             lines.append(value.removeprefix(" "))
         elif name == "event":
             event = value.strip()
+        elif name == _ERROR:  # llama.cpp's own field, with the error as its value
+            yield _ERROR, value.strip()
 
 
 def broken_event(body: bytes) -> str:
@@ -248,7 +251,7 @@ def _value_of(line: bytes | bytearray) -> Any:
 
 def _has_token(chunk: Any) -> bool:
     delta = _choice_of(chunk).get("delta")
-    return isinstance(delta, Mapping) and any(delta.get(name) for name in (*_SPOKEN, "tool_calls"))
+    return isinstance(delta, Mapping) and any(delta.get(name) for name in (*_SPOKEN, "tool_calls", "function_call"))
 
 
 def _choice_of(chunk: Any) -> Mapping[str, Any]:
@@ -326,7 +329,7 @@ class _Joined:
 
     head: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
-    calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    calls: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     logprobs: list[Any] = field(default_factory=list)
     finish: Any = None
     error: Any = None
@@ -337,7 +340,7 @@ class _Joined:
     def add(self, chunk: Mapping[str, Any]) -> None:
         self.chunks += 1
         self.has_choices = self.has_choices or "choices" in chunk
-        for name in ("model", "system_fingerprint", "usage"):
+        for name in ("model", "system_fingerprint", "usage", "service_tier", "provider"):
             if chunk.get(name):
                 self.head[name] = chunk[name]
         choice = _choice_of(chunk)
@@ -348,25 +351,31 @@ class _Joined:
             for name in _SPOKEN:
                 if delta.get(name) is not None:
                     self.texts.setdefault(name, []).append(content_text(delta[name]))
-            self._add_calls(delta.get("tool_calls"))
+            self._add_calls(calls_in(delta))
         logprobs = choice.get("logprobs")
         if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
             self.logprobs += logprobs["content"]
 
     def _add_calls(self, fragments: Any) -> None:
-        """The name of a tool comes in one part, its arguments in many."""
+        """The name of a tool comes in one part, its arguments in many.
+
+        Gemini and old Ollama give every call the same index: a name with a new id begins another call there.
+        """
         for no, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
             if not isinstance(fragment, Mapping):
                 continue
             index = fragment.get("index")
-            call = self.calls.setdefault(index if isinstance(index, int) else no, {})
+            index = index if isinstance(index, int) else no
+            function_part = mapping_or_empty(fragment.get("function"))
+            key = max((key for key in self.calls if key[0] == index), default=(index, 0))
+            known = self.calls.get(key, {}).get("id")
+            if known and fragment.get("id") not in {None, "", known} and function_part.get("name"):
+                key = (index, key[1] + 1)
+            call = self.calls.setdefault(key, {})
             call.update({name: fragment[name] for name in ("id", "type") if fragment.get(name)})
-            function_part = fragment.get("function")
-            if isinstance(function_part, Mapping):
-                function = call.setdefault("function", {})
-                for name in ("name", "arguments"):
-                    if isinstance(function_part.get(name), str):
-                        function.setdefault(name, []).append(function_part[name])
+            for name in ("name", "arguments"):
+                if part := function_part.get(name):
+                    call.setdefault("function", {}).setdefault(name, []).append(text_or_json(part))
 
     def completion(self) -> Mapping[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None}
@@ -375,6 +384,12 @@ class _Joined:
             message["tool_calls"] = [_whole_call(self.calls[index]) for index in sorted(self.calls)]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
         return {**self.head, "choices": [choice], _ERROR: self.error}
+
+
+def calls_in(message: Mapping[str, Any]) -> Any:
+    """The tool calls of a message or of a part of one; a deprecated `function_call` is one call."""
+    function = message.get("function_call")
+    return message.get("tool_calls") or ([{"type": "function", "function": function}] if function else None)
 
 
 def _whole_call(call: Mapping[str, Any]) -> dict[str, Any]:
