@@ -278,7 +278,7 @@ _ROWS = st.lists(_QUESTION, min_size=1, max_size=4, unique_by=lambda row: row[0]
 
 
 @given(_ROWS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(8, 50))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(8, 300))
 def test_what_is_written_gives_the_same_questions_in_every_format(tmp_path, rows):
     assert_read_back(tmp_path, rows, ("csv", "tsv", "json", "jsonl", "xlsx"))
 

@@ -346,6 +346,8 @@ def test_rows_of_ragas_have_their_input_and_contexts(read):
 def test_aliases_of_an_answer_are_right_too(read):
     rows = [{"question": "q", "answer": "Rome", "answer_aliases": aliases} for aliases in (["Roma"], [])]
     assert [sample.reference for sample in read(rows, name="r.jsonl").data.samples] == [["Rome", "Roma"], "Rome"]
+    (sample,) = read("question,answer,answer_aliases\nq,Rome,\"['Roma', 'Urbs']\"\n", name="r.csv").data.samples
+    assert sample.reference == ["Rome", "Roma", "Urbs"]
     others = [{"question": "q", "label": "city", "text answer": "Rome", "answer_aliases": ["Roma"]}]
     assert read(others, name="r.jsonl").data.samples[0].reference == "city"
 

@@ -500,9 +500,9 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
-    aliases = row.cells.get(_ALIASES) if isinstance(row.cells, Mapping) and table.header("expected") == "answer" else ()
-    if isinstance(reference, str) and isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases):
-        reference = [reference, *aliases] if aliases else reference
+    column = column_named(table.layout.headers, _ALIASES)
+    if isinstance(reference, str) and table.header("expected") == "answer" and column is not None:
+        reference = [reference, *aliases] if (aliases := _texts(cell_at(row.cells, column))) else reference
     turns = _user_turns(table, row)
     if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
         reference = reference[-1]  # one for each turn, and the output is the reply to the last
@@ -574,7 +574,7 @@ def _scalar(value: Any) -> str:
 
 
 def _texts(cell: Any) -> tuple[str, ...] | None:
-    """The passages in a cell; None where they are no texts."""
+    """The passages, or other texts, in a cell; None where they are no texts."""
     value = titled_passages(list_in(cell) if isinstance(cell, str) else cell)
     if isinstance(value, list):
         return tuple(value) if all(isinstance(text, str) for text in value) else None
