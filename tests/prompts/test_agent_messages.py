@@ -112,6 +112,43 @@ def test_a_function_may_return_its_conversation(value):
     assert usage.get("calls_without_tokens", 0) == (0 if "usage" in value else 1)
 
 
+COUNTS = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+BLUE = "blue"
+STORED = {"content": BLUE, "type": "ai", "usage_metadata": {"input_tokens": 9, "output_tokens": 2}}
+REPLIES = [
+    {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": BLUE}}], "usage": COUNTS},
+    {"object": "response", "output": [{"type": "reasoning"}, {"role": "assistant", "content": BLUE}], "usage": COUNTS},
+    {"generations": [[{"text": BLUE, "message": {"lc": 1, "type": "constructor", "id": ["m"], "kwargs": STORED}}]]},
+    {"type": "message", "role": "assistant", "content": [{"type": "text", "text": BLUE}], "usage": COUNTS},
+]
+
+
+@pytest.mark.parametrize("value", REPLIES)
+def test_a_models_whole_reply_is_its_text_and_its_tokens(value):
+    (record,) = records_of(lambda _: value)
+    assert record.output.value == BLUE
+    assert record.output.metadata["messages"] == [{"role": "assistant", "content": BLUE}]
+    usage = record.output.metadata["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"]) == (9, 2)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"choices": []},
+        {"choices": ["A", "B"]},
+        {"choices": [{"text": "A"}]},
+        {"generations": [[]]},
+        {"object": "response"},
+        {"role": "user", "content": "x"},
+        {"role": "assistant"},
+    ],
+)
+def test_what_only_resembles_a_reply_stays_what_it_is(value):
+    (record,) = records_of(lambda _: value)
+    assert record.output == Output(value)
+
+
 def test_a_mappings_own_answer_contexts_and_other_keys_are_kept():
     given = {"messages": TURNS, "answer": {"letter": "B"}, "contexts": ["a passage"], "trace": "t-1"}
     (record,) = records_of(lambda _: given)
@@ -337,6 +374,10 @@ def test_a_replayed_agent_keeps_its_conversation(tmp_path):
     assert [one.output.value for one in records] == [RED, RED, "blue"]
     assert [one.output.metadata["messages"] for one in records] == [OWN] * 3
     assert records[0].output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
+    rows = [{"id": "1", "messages": TURNS, "output": {"role": "assistant", "content": "blue"}}]
+    (tmp_path / "c.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
+    (record,) = records_of(Replay(tmp_path / "c.jsonl"), Sample("1", "What colour?"))
+    assert (record.output.value, record.output.metadata["messages"]) == ("blue", OWN)
     (tmp_path / "b.jsonl").write_text(json.dumps({"id": "1", "messages": [{"role": "user", "content": "q"}]}))
     with pytest.raises(DataError, match=r"b\.jsonl line 1: 'messages' is not a list of chat messages"):
         records_of(Replay(tmp_path / "b.jsonl"))

@@ -58,6 +58,21 @@ def test_outputs_beside_inputs_are_read_as_those_that_langsmith_and_mlflow_expec
     assert outputs(Replay(path, output="outputs"), "1") == [{"answer": "A"}]
 
 
+def test_calls_logged_by_litellm_answer_their_own_messages(tmp_path):
+    asked = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]
+    asked = [[*asked, {"role": "user", "content": name}] for name in ("How many?", "Where?")]
+    reply = {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Two."}}]}
+    rows = [
+        {"id": "c1", "call_type": "acompletion", "status": "success", "messages": asked[0], "response": reply},
+        {"id": "c2", "call_type": "acompletion", "status": "failure", "messages": asked[1], "response": {}},
+    ]
+    target = Replay(written(tmp_path, "l.jsonl", "\n".join(map(json.dumps, rows))), id="messages")
+    output = target(Sample("1", asked[0]))
+    assert (output.value, output.metadata["messages"]) == ("Two.", [{"role": "assistant", "content": "Two."}])
+    with pytest.raises(LookupError, match="no output for sample '2'"):
+        target(Sample("2", asked[1]))
+
+
 def test_csv_columns_are_named(tmp_path):
     path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
     assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]

@@ -63,8 +63,9 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     """The output of a function that returned its conversation; None for any other value.
 
     A conversation is a list of chat messages with at least one of the assistant, or a mapping with such a list under
-    `messages`. The answer is the mapping's `output`, `answer`, `result` or `text`, else the last message of the
-    assistant. `usage` and the texts of `contexts` are used as they are, other keys become metadata.
+    `messages`, or a model's whole reply (see `_reply_of`). The answer is the mapping's `output`, `answer`, `result` or
+    `text`, else the last message of the assistant. `usage` and the texts of `contexts` are used as they are, other keys
+    become metadata.
 
     Args:
         value: what was returned.
@@ -74,7 +75,7 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     >>> conversation_output(messages, "1 + 1?").value
     '2'
     """
-    returned = value if isinstance(value, Mapping) else {MESSAGES: value}
+    returned = _reply_of(value) or value if isinstance(value, Mapping) else {MESSAGES: value}
     messages = returned.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
@@ -88,6 +89,24 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     if answer is None and (refusal := _refusal(messages)):
         return Output(refusal, contexts, {**metadata, "finish": "refusal"})
     return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
+
+
+def _reply_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The messages and the usage of a model's reply as its API gives it, which logs keep; None for any other mapping.
+
+    That is a chat completion, a response of OpenAI's Responses API, LangChain's result of a call, or one message.
+    """
+    if value.get("object") == "response":
+        return {MESSAGES: value.get("output"), USAGE: value.get(USAGE)}
+    choice: Any = value.get("choices") or value.get("generations") or {"message": value}
+    while isinstance(choice, list) and choice:  # LangChain has a list for each prompt of a batch
+        choice = choice[0]
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    message = message.get("kwargs", message) if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or "content" not in message or _role(message) != "assistant":
+        return None
+    finish = {"finish": choice["finish_reason"]} if choice.get("finish_reason") else {}
+    return {MESSAGES: [{**message, "role": "assistant"}], USAGE: value.get(USAGE), **finish}
 
 
 def with_plain_conversation(output: Output, question: Any = None) -> Output:

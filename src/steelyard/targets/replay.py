@@ -27,7 +27,16 @@ from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.plain_json import distinct_keys
-from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, USAGE, conversation_output, summed_usage, tokens_in
+from steelyard.prompts.agent_messages import (
+    LEFT_OUT,
+    MESSAGES,
+    USAGE,
+    conversation_output,
+    is_answered_conversation,
+    summed_usage,
+    tokens_in,
+)
+from steelyard.prompts.conversation import messages_in, transcript_of
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
 from steelyard.session.replies import refused_before
@@ -102,7 +111,8 @@ class Replay:
         if outputs.lines is not None:
             return Output(self._line(outputs.lines, sample))
         # Results of another tool name the question without the passage that stands above it in the input.
-        keys = (sample.id, sample.input, own_question(sample)) if isinstance(sample.input, str) else (sample.id,)
+        asked = transcript_of(sample.input)
+        keys = (sample.id, asked, own_question(sample)) if isinstance(sample.input, str) else (sample.id, asked)
         output = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
         if output is None:
             raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
@@ -181,7 +191,9 @@ def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tup
             stored = _output_of(row, names)
         except ValueError as error:
             raise DataError(f"{file.name} {place}: {error}") from error
-        key = str(only_value(row[ident]) if ident == "inputs" else row[ident])
+        cell = only_value(row[ident]) if ident == "inputs" else row[ident]
+        messages = messages_in(cell)
+        key = str(cell) if messages is None else transcript_of(messages)
         if outputs.setdefault(key, stored) != stored:
             raise DataError(f"{file.name} {place}: a second output for sample {key!r}")
     return _Outputs(MappingProxyType(outputs))
@@ -232,11 +244,15 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
     Raises:
         ValueError: `messages` does not hold a conversation.
     """
+    value = row.get(output)
+    reply = conversation_output(value) if isinstance(value, list | Mapping) else None
     if not row.get(MESSAGES):
-        value = row[output]
-        return conversation_output(value) if isinstance(value, list | Mapping) else None
+        return reply
     messages = _listed(row[MESSAGES], MESSAGES)
-    conversation = conversation_output({MESSAGES: messages, "output": row.get(output), USAGE: row.get(USAGE)})
+    if reply is not None and not is_answered_conversation(messages[-1:]):  # the messages are those of the request
+        return reply
+    answer = value if reply is None else reply.value
+    conversation = conversation_output({MESSAGES: messages, "output": answer, USAGE: row.get(USAGE)})
     if conversation is None:
         raise ValueError(f"{MESSAGES!r} is not a list of chat messages with one of the assistant among them")
     return conversation
@@ -400,7 +416,7 @@ def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
 def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
 
-    A run of LangSmith that failed has none either, whatever it had answered before.
+    A run of LangSmith or a call of LiteLLM that failed has none either, whatever it had answered before.
     """
     sample, output = row.get("sample"), row.get("output")
     if {"run", "target", "scores", "sample"} <= row.keys() and isinstance(sample, Mapping):
@@ -410,6 +426,8 @@ def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {**output.get("metadata", {}), **found}
     if "run_type" in row and row.get("error"):
         return None
+    if {"call_type", "status", "messages", "response"} <= row.keys():
+        return None if row["status"] == "failure" else {**row, "output": row["response"]}
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
     return row
