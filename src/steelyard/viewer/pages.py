@@ -197,6 +197,7 @@ class Pages:
             return self.page(request, template, status=status, save_query=query, **values)
         text, digest = page_style()
         page = self.text(request, template, saved=True, read_only=True, style=text, style_hash=digest, **values)
+        # As a file it may outlive the viewer: no forms, and links to other pages are text.
         return HTMLResponse(_LINK.sub(r"\1", _FORM.sub("", page)), headers=saved_as(f"{name}.html"))
 
     def text(self, request: Request, template: str, **values: Any) -> str:
