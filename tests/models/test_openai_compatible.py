@@ -94,7 +94,10 @@ def test_reasoning_logprobs_and_names_are_kept_beside_the_text():
 
 
 def test_a_content_of_parts_is_their_text():
-    assert read(choice({"content": [{"type": "text", "text": "A"}, {"type": "image"}, {"text": "B"}]})).text == "AB"
+    assert (
+        read(choice({"content": [{"type": "text", "text": "A"}, {"type": "image"}, {"text": "B"}, "C", 7]})).text
+        == "ABC"
+    )
 
 
 def test_an_empty_text_is_a_reply_and_no_content_is_not():

@@ -168,6 +168,8 @@ def test_an_error_in_a_field_of_its_own_is_read():
     fault = fault_of(events(chunk({"content": "Par"}), done=False) + f"error: {json.dumps(error)}\n\n".encode())
     assert "exceeds the context size" in fault.message
     assert not fault.retry
+    fault = fault_of(events(chunk({"content": "Par"}), chunk() | {"x_groq": {"error": "over capacity"}}))
+    assert "over capacity" in fault.message
 
 
 def test_of_several_choices_the_first_is_read():

@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -329,7 +330,8 @@ class _Joined:
 
     head: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
-    calls: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    calls: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    latest: dict[int, dict[str, Any]] = field(default_factory=dict)
     logprobs: list[Any] = field(default_factory=list)
     finish: Any = None
     error: Any = None
@@ -345,7 +347,7 @@ class _Joined:
                 self.head[name] = chunk[name]
         choice = _choice_of(chunk)
         self.finish = choice.get("finish_reason") or self.finish
-        self.error = choice.get(_ERROR) or self.error
+        self.error = choice.get(_ERROR) or mapping_or_empty(chunk.get("x_groq")).get(_ERROR) or self.error
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, Mapping):
             for name in _SPOKEN:
@@ -367,11 +369,11 @@ class _Joined:
             index = fragment.get("index")
             index = index if isinstance(index, int) else no
             function_part = mapping_or_empty(fragment.get("function"))
-            key = max((key for key in self.calls if key[0] == index), default=(index, 0))
-            known = self.calls.get(key, {}).get("id")
-            if known and fragment.get("id") not in {None, "", known} and function_part.get("name"):
-                key = (index, key[1] + 1)
-            call = self.calls.setdefault(key, {})
+            call = self.latest.get(index)
+            is_new = call and call.get("id") and fragment.get("id") and fragment["id"] != call["id"]
+            if call is None or (is_new and function_part.get("name")):
+                call = self.latest[index] = {}
+                self.calls.append((index, call))
             call.update({name: fragment[name] for name in ("id", "type") if fragment.get(name)})
             for name in ("name", "arguments"):
                 if part := function_part.get(name):
@@ -381,7 +383,7 @@ class _Joined:
         message: dict[str, Any] = {"role": "assistant", "content": None}
         message |= {name: "".join(parts) for name, parts in self.texts.items()}
         if self.calls:
-            message["tool_calls"] = [_whole_call(self.calls[index]) for index in sorted(self.calls)]
+            message["tool_calls"] = [_whole_call(call) for _, call in sorted(self.calls, key=itemgetter(0))]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
         return {**self.head, "choices": [choice], _ERROR: self.error}
 

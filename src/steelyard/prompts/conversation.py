@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Final, TypeGuard
 
 from steelyard.escaping import cell_text
-from steelyard.plain_json import described
+from steelyard.plain_json import described, mapping_or_empty
 from steelyard.prompts.agent_messages import is_call_part, plain_message, tool_call
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
@@ -227,7 +227,8 @@ def content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+        texts = (part if isinstance(part, str) else mapping_or_empty(part).get("text") for part in content)
+        return "".join(str(text or "") for text in texts)
     return "" if content is None else str(content)
 
 
