@@ -151,6 +151,42 @@ def test_calls_that_share_an_index_are_told_apart_by_their_ids():
     ]
 
 
+def calls_of(*fragments):
+    chunks = [chunk({"tool_calls": [{"index": 0, **fragment}]}) for fragment in fragments]
+    return read(events(*chunks, chunk(finish="tool_calls"))).metadata["tool_calls"]
+
+
+@pytest.mark.parametrize("ident", [["b"], {"b": 1}, 2])
+def test_an_id_of_any_type_tells_calls_apart(ident):
+    whole = {"arguments": "{}"}
+    calls = calls_of(
+        {"id": ["a"], "function": {"name": "f", **whole}}, {"id": ident, "function": {"name": "g", **whole}}
+    )
+    assert [(call["id"], call["function"]["name"]) for call in calls] == [(["a"], "f"), (ident, "g")]
+
+
+def test_a_call_whose_parts_all_have_a_new_id_and_its_name_is_one_call():
+    parts = ['{"x"', ": 1", "}", '{"x": 2}']
+    calls = calls_of(*({"id": f"c{no}", "function": {"name": "f", "arguments": part}} for no, part in enumerate(parts)))
+    assert [call["function"] for call in calls] == [
+        {"name": "f", "arguments": '{"x": 1}'},
+        {"name": "f", "arguments": '{"x": 2}'},
+    ]
+
+
+def test_a_call_without_arguments_keeps_their_empty_text():
+    (call,) = calls_of({"id": "a", "function": {"name": "f", "arguments": ""}})
+    assert call["function"] == {"name": "f", "arguments": ""}
+
+
+def test_what_is_no_mapping_is_no_call_in_the_form_before_tools():
+    assert "no content" in fault_of(events(chunk({"function_call": "[]"}), chunk(finish="stop"))).message
+
+
+def test_an_empty_field_named_error_is_no_error():
+    assert read(events(chunk({"content": "Par"}), chunk(finish="stop"), done=False) + b"error:\n\n").text == "Par"
+
+
 def test_a_call_in_the_form_before_tools_is_a_call():
     parts = [{"name": "look"}, {"arguments": '{"x"'}, {"arguments": ": 1}"}]
     chunks = [chunk({"function_call": part}) for part in parts]

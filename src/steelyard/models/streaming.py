@@ -120,7 +120,7 @@ def events_of(text: str) -> Iterator[tuple[str, str]]:
             lines.append(value.removeprefix(" "))
         elif name == "event":
             event = value.strip()
-        elif name == _ERROR:  # llama.cpp's own field, with the error as its value
+        elif name == _ERROR and value.strip():  # llama.cpp's own field, with the error as its value
             yield _ERROR, value.strip()
 
 
@@ -361,7 +361,8 @@ class _Joined:
     def _add_calls(self, fragments: Any) -> None:
         """The name of a tool comes in one part, its arguments in many.
 
-        Gemini and old Ollama give every call the same index: a name with a new id begins another call there.
+        Gemini and old Ollama give every call the same index: a name with a new id begins another call there. Old vLLM
+        gives each part of a forced call a new id and its name: it is another call only after whole arguments.
         """
         for no, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
             if not isinstance(fragment, Mapping):
@@ -371,12 +372,14 @@ class _Joined:
             function_part = mapping_or_empty(fragment.get("function"))
             call = self.latest.get(index)
             is_new = call and call.get("id") and fragment.get("id") and fragment["id"] != call["id"]
-            if call is None or (is_new and function_part.get("name")):
+            if call is None or (is_new and _is_followed_by(call, function_part.get("name"))):
                 call = self.latest[index] = {}
                 self.calls.append((index, call))
+            elif is_new:
+                function_part = {"arguments": function_part.get("arguments")}
             call.update({name: fragment[name] for name in ("id", "type") if fragment.get(name)})
             for name in ("name", "arguments"):
-                if part := function_part.get(name):
+                if (part := function_part.get(name)) or part == "":
                     call.setdefault("function", {}).setdefault(name, []).append(text_or_json(part))
 
     def completion(self) -> Mapping[str, Any]:
@@ -391,7 +394,19 @@ class _Joined:
 def calls_in(message: Mapping[str, Any]) -> Any:
     """The tool calls of a message or of a part of one; a deprecated `function_call` is one call."""
     function = message.get("function_call")
-    return message.get("tool_calls") or ([{"type": "function", "function": function}] if function else None)
+    is_call = isinstance(function, Mapping) and function
+    return message.get("tool_calls") or ([{"type": "function", "function": function}] if is_call else None)
+
+
+def _is_followed_by(call: Mapping[str, Any], name: Any) -> bool:
+    """Whether a part with a new id and this name is of another call, as it has another name or `call` is whole."""
+    function = _whole_call(call).get("function", {})
+    if not name or function.get("name") != name:
+        return bool(name)
+    try:
+        return isinstance(json.loads(function.get("arguments", "")), Mapping)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _whole_call(call: Mapping[str, Any]) -> dict[str, Any]:
