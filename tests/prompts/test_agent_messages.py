@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from time import process_time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,11 +143,30 @@ def test_a_models_whole_reply_is_its_text_and_its_tokens(value):
         {"object": "response"},
         {"role": "user", "content": "x"},
         {"role": "assistant"},
+        {"type": "model", "content": "Model S", "price": 3},
     ],
 )
 def test_what_only_resembles_a_reply_stays_what_it_is(value):
     (record,) = records_of(lambda _: value)
     assert record.output == Output(value)
+
+
+@pytest.mark.parametrize("more", [{"choices": REPLIES[0]["choices"]}, {"object": "response"}, {"role": "assistant"}])
+def test_a_conversation_wins_over_a_reply_beside_it(more):
+    asked = [{"role": "user", "content": "Why?"}]
+    messages = [*asked, {"role": "assistant", "content": "A gate."}]
+    output = conversation_output({"messages": messages, "content": "blue", **more})
+    assert (output.value, output.metadata["messages"]) == ("A gate.", messages[1:])
+    reply = conversation_output({"messages": asked, **REPLIES[0]})
+    assert (reply.value, reply.metadata["messages"]) == (BLUE, [{"role": "assistant", "content": BLUE}])
+
+
+@pytest.mark.parametrize("key", ["object", "choices", "generations", "type", "finish_reason"])
+def test_arrays_under_the_keys_of_a_reply_are_only_values(key):
+    array = np.array([1, 2])
+    assert conversation_output({key: array, "content": "x"}) is None
+    messages = [{"role": "assistant", "content": "blue"}]
+    assert conversation_output({"messages": messages, key: array}).metadata[key] is array
 
 
 def test_a_mappings_own_answer_contexts_and_other_keys_are_kept():

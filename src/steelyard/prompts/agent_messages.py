@@ -32,6 +32,8 @@ _ROLES: Final = {
     "human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "model": "assistant", "chatbot": "assistant",
     "function": "tool", "developer": "system",
 }  # fmt: skip
+_ANSWERED: Final = frozenset({"ai", "AIMessageChunk"})
+"""Types of LangChain's answers, which have no role; any object may have `type: model`."""
 _CHAT_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
 _ANSWERS: Final = ("output", "answer", "result", "text")
 _ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input")
@@ -75,8 +77,11 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     >>> conversation_output(messages, "1 + 1?").value
     '2'
     """
-    returned = _reply_of(value) or value if isinstance(value, Mapping) else {MESSAGES: value}
+    returned: Mapping[str, Any] = value if isinstance(value, Mapping) else {MESSAGES: value}
     messages = returned.get(MESSAGES)
+    if not is_answered_conversation(messages) or _role(messages[-1]) != "assistant":  # they may be of the request
+        returned = _reply_of(returned) or returned
+        messages = returned.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
     messages = with_separate_results(messages)
@@ -96,16 +101,22 @@ def _reply_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
     That is a chat completion, a response of OpenAI's Responses API, LangChain's result of a call, or one message.
     """
-    if value.get("object") == "response":
-        return {MESSAGES: value.get("output"), USAGE: value.get(USAGE)}
-    choice: Any = value.get("choices") or value.get("generations") or {"message": value}
+    if isinstance(value.get("object"), str) and value["object"] == "response":
+        return {MESSAGES: value["output"], USAGE: value.get(USAGE)} if isinstance(value.get("output"), list) else None
+    # Functions may return anything under these keys, also arrays, which are neither true nor false.
+    lists = (listed for key in ("choices", "generations") if isinstance(listed := value.get(key), list) and listed)
+    choice: Any = next(lists, {"message": value})
     while isinstance(choice, list) and choice:  # LangChain has a list for each prompt of a batch
         choice = choice[0]
     message = choice.get("message") if isinstance(choice, Mapping) else None
     message = message.get("kwargs", message) if isinstance(message, Mapping) else None
-    if not isinstance(message, Mapping) or "content" not in message or _role(message) != "assistant":
+    if not isinstance(message, Mapping) or "content" not in message:
         return None
-    finish = {"finish": choice["finish_reason"]} if choice.get("finish_reason") else {}
+    role = message.get("role")
+    if (_ROLES.get(role, role) != "assistant") if isinstance(role, str) else str(message.get("type")) not in _ANSWERED:
+        return None
+    reason = choice.get("finish_reason")
+    finish = {"finish": reason} if isinstance(reason, str) and reason else {}
     return {MESSAGES: [{**message, "role": "assistant"}], USAGE: value.get(USAGE), **finish}
 
 
