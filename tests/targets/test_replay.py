@@ -58,6 +58,26 @@ def test_outputs_beside_inputs_are_read_as_those_that_langsmith_and_mlflow_expec
     assert outputs(Replay(path, output="outputs"), "1") == [{"answer": "A"}]
 
 
+def test_an_input_that_is_the_json_text_of_messages_is_found_by_that_text(tmp_path):
+    asked = json.dumps([{"role": "user", "content": "How many?"}])
+    target = Replay(written(tmp_path, "t.jsonl", json.dumps({"id": asked, "output": "Two."})))
+    assert target(Sample("1", asked)).value == "Two."
+
+
+@pytest.mark.parametrize("more", [{}, {"messages": [{"role": "user", "content": "How many?"}]}])
+def test_the_tokens_of_a_row_count_for_a_reply_that_reports_none(tmp_path, more):
+    row = {"id": "1", "output": [{"role": "assistant", "content": "Two."}], **more}
+    row["usage"] = {"prompt_tokens": 9, "completion_tokens": 2}
+    output = Replay(written(tmp_path, "u.jsonl", json.dumps(row)))(Sample("1", "How many?"))
+    assert output.value == "Two."
+    assert output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
+
+
+def test_an_output_of_its_own_wins_over_what_litellm_logs(tmp_path):
+    row = {"id": "1", "call_type": "acompletion", "status": "success", "messages": [], "response": "3", "output": "2"}
+    assert Replay(written(tmp_path, "o.jsonl", json.dumps(row)))(Sample("1", "How many?")).value == "2"
+
+
 def test_calls_logged_by_litellm_answer_their_own_messages(tmp_path):
     asked = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]
     asked = [[*asked, {"role": "user", "content": name}] for name in ("How many?", "Where?")]

@@ -13,7 +13,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import nan
 from pathlib import Path
@@ -31,6 +31,7 @@ from steelyard.prompts.agent_messages import (
     LEFT_OUT,
     MESSAGES,
     USAGE,
+    agent_metadata,
     conversation_output,
     is_answered_conversation,
     summed_usage,
@@ -111,7 +112,8 @@ class Replay:
         if outputs.lines is not None:
             return Output(self._line(outputs.lines, sample))
         # Results of another tool name the question without the passage that stands above it in the input.
-        asked = transcript_of(sample.input)
+        messages = messages_in(sample.input)
+        asked = transcript_of(sample.input if messages is None else messages)
         keys = (sample.id, asked, own_question(sample)) if isinstance(sample.input, str) else (sample.id, asked)
         output = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
         if output is None:
@@ -246,6 +248,8 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
     """
     value = row.get(output)
     reply = conversation_output(value) if isinstance(value, list | Mapping) else None
+    if reply is not None and USAGE not in reply.metadata:
+        reply = replace(reply, metadata={**reply.metadata, **agent_metadata([], [row.get(USAGE)])})
     if not row.get(MESSAGES):
         return reply
     messages = _listed(row[MESSAGES], MESSAGES)
@@ -426,7 +430,7 @@ def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {**output.get("metadata", {}), **found}
     if "run_type" in row and row.get("error"):
         return None
-    if {"call_type", "status", "messages", "response"} <= row.keys():
+    if {"call_type", "status", "messages", "response"} <= row.keys() and "output" not in row:
         return None if row["status"] == "failure" else {**row, "output": row["response"]}
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
