@@ -500,9 +500,11 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
-    column = column_named(table.layout.headers, _ALIASES)
-    if isinstance(reference, str) and table.header("expected") == "answer" and column is not None:
-        reference = [reference, *aliases] if (aliases := _texts(cell_at(row.cells, column))) else reference
+    if isinstance(reference, str) and table.header("expected") == "answer":
+        # By the exact header: comparing headers without regard to case, for each row, took a fifth of the reading time.
+        columns = (column for column, header in table.layout.headers.items() if header == _ALIASES)
+        reference = [reference, *(alias for column in columns for alias in _texts(cell_at(row.cells, column)) or ())]
+        reference = reference if len(reference) > 1 else reference[0]
     turns = _user_turns(table, row)
     if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
         reference = reference[-1]  # one for each turn, and the output is the reply to the last
