@@ -400,11 +400,13 @@ def calls_in(message: Mapping[str, Any]) -> Any:
 
 def _is_followed_by(call: Mapping[str, Any], name: Any) -> bool:
     """Whether a part with a new id and this name is of another call, as it has another name or `call` is whole."""
-    function = _whole_call(call).get("function", {})
-    if not name or function.get("name") != name:
+    function = call.get("function", {})
+    if not name or "".join(function.get("name", ())) != name:
         return bool(name)
-    try:
-        return isinstance(json.loads(function.get("arguments", "")), Mapping)
+    parts = function.get("arguments", ())
+    last = next((part for part in reversed(parts) if part.strip()), "")
+    try:  # Joined only where it may be whole, or a call of n parts would take n * n steps.
+        return last.rstrip().endswith("}") and isinstance(json.loads("".join(parts)), Mapping)
     except (ValueError, RecursionError):
         return False
 
