@@ -1,5 +1,6 @@
 """The page about targets: what it shows can be written, and gives what it says."""
 
+import json
 import re
 from pathlib import Path
 
@@ -37,6 +38,9 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text(row, "utf-8")
     stored = '{"user_input": "What colour is the gate?", "response": "red", "retrieved_contexts": ["The gate is red."]}'
     (tmp_path / "ragas.jsonl").write_text(stored, "utf-8")
+    call = {"call_type": "completion", "status": "success", "response": {"role": "assistant", "content": "red"}}
+    call["messages"] = [{"role": "user", "content": "What colour is the gate?"}]
+    (tmp_path / "litellm.jsonl").write_text(json.dumps(call), "utf-8")
     return tmp_path
 
 

@@ -365,12 +365,13 @@ def _is_count(value: Any) -> bool:
 
 
 def finish_named(reason: str) -> str:
-    """Map a finish reason to OpenAI's terms in lower case; unknown ones are unchanged otherwise.
+    """Map a finish reason to OpenAI's terms; unknown ones are unchanged.
 
     >>> finish_named("sensitive"), finish_named("MAX_TOKENS"), finish_named("repetition")
     ('content_filter', 'length', 'repetition')
     """
-    return _FINISHES.get(reason.lower(), reason.lower())
+    named = _FINISHES.get(reason.lower(), reason.lower())
+    return named if named in _FINISHES.values() else reason
 
 
 def encode_body(body: Any) -> bytes:
