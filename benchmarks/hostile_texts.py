@@ -223,8 +223,8 @@ UNITS = [
 GAPS = (" " * 3_000, "\n" * 3_000, "\r\n" * 1_500, " \n" * 90)
 """Between units: phrases allow blanks between their words."""
 SIZE = 1_000_000
-MOST_LOOPS = 6
-"""Of a reply: none is above 2 loops of 200,000 steps (20 ms); what is not linear takes hundreds."""
+MOST_LOOPS = 20
+"""Of a reply: none is above 6 loops of 200,000 steps (10 ms each); what is not linear takes hundreds."""
 MOST_LOOPS_OF_TEXTS = 1000
 """Of the other texts, which are up to five megabytes long: quadratic versions took minutes."""
 MARKUP = (
