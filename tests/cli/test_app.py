@@ -1,5 +1,6 @@
 """The application as a whole: start-up, --debug, a reader that leaves."""
 
+import json
 import os
 import subprocess
 import sys
@@ -141,6 +142,20 @@ def test_a_list_of_commands_is_made_without_importing_them():
         name: command.get_short_help_str(60) for name, command in whole.commands.items()
     }
     assert [name for name, command in listed.commands.items() if command.params] == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python warns of it from 3.12 on")
+def test_escapes_in_the_code_of_a_model_are_not_warned_of(steelyard, tmp_path):
+    row = {"id": "1", "question": "Write it.", "test": "assert f('3')", "out": "def f(x):\n    return x != '\\d'"}
+    (tmp_path / "code.jsonl").write_text(json.dumps(row), "utf-8")
+    config = {
+        "samples": "code.jsonl",
+        "targets": {"a": {"replay": {"file": "code.jsonl", "output": "out"}}},
+        "scorers": [{"python_test": "{{test}}"}],
+    }
+    (tmp_path / "code.json").write_text(json.dumps(config), "utf-8")
+    done = steelyard("run", tmp_path / "code.json")
+    assert ("a  1/1" in done.out, "SyntaxWarning" in done.err) == (True, False)
 
 
 def test_an_interruption_while_modules_are_imported_shows_no_traceback():

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -145,6 +146,8 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         # From numpy's import on, the idle threads of its BLAS spin: a tenth of the CPU of `compare`. They gain nothing
         # for matrices as small as ours.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Python 3.12 and later warn, for the terminal to show, of `\d` in the code that a model wrote.
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
     try:
         command = typer.main.get_command(build_app(name, names_only=names.isdisjoint(typed)))
         code = command(args=words, standalone_mode=False, prog_name="steelyard")
