@@ -100,7 +100,7 @@ def test_the_column_of_the_right_option_may_be_the_key(options):
     assert keys([row, {**row, "question": "Odd?", "true": "A"}], columns=columns) == [wanted, wanted]
     zeros = [{**row, "question": f"{n} times nothing?", "true": "0"} for n in range(1, 4)]
     assert "count from 0" not in str(load_choice(SampleFiles.of(zeros, columns=columns)).notes)
-    with pytest.raises(ConfigError, match="column false 1 is used for options and question"):
+    with pytest.raises(ConfigError, match="column false 1 is used for options and question; write each into a column"):
         keys([row], columns={**columns, "question": "false 1"})
 
 
@@ -142,6 +142,9 @@ def test_numbers_count_from_one_unless_the_whole_table_counts_from_zero(tmp_path
     assert keys(rows(0, 1, 2, 0)) == ["A", "B", "C", "A"]
     assert keys(rows([0], [1], [2], [0, 1])) == ["A", "B", "C", "AB"]
     assert "the numbers of the keys count from 0, so 0 is A" in str(load_choice(SampleFiles.of(rows(0, 1, 0))).notes)
+    # As MMLU on the hub, of which somebody kept the questions whose keys are neither 0 nor 3.
+    assert "neither 0 nor the number of a last option" in str(load_choice(SampleFiles.of(rows(1, 2, 1))).notes)
+    assert not load_choice(SampleFiles.of(rows(1, 2, 3))).notes
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 0, 3)))[0]
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 1, 2)))[0]
     assert len(defects_of(SampleFiles.of(rows(0, 0, *[1] * 60)))) == 2

@@ -27,8 +27,9 @@ def sent(target, sample):
 
 
 @pytest.mark.parametrize(
-    "header", ["passage", "Context", "article", "材料", "阅读材料", "背景", "text", "Passage (en)"]
-)
+    "header",
+    ["passage", "Context", "article", "材料", "阅读材料", "背景", "text", "Passage (en)", "premise", "narrative"],
+)  # those of COPA and MuSR too
 def test_a_passage_is_found_by_its_header_and_stands_above_the_question(tmp_path, header):
     data = load(tmp_path / "a.jsonl", {**QUESTION, header: RAIN})
     (sample,) = data.samples

@@ -341,7 +341,11 @@ def _refuse_shared(table: Table, layout: ColumnLayout, known: Sequence[Role]) ->
     for column, users in roles.items():
         if len(users) > 1 and set(users) not in among:
             name = column if isinstance(column, str) else column_letter(column)
+            of_letters = (
+                "if all names are letters, they are spreadsheet letters; to name columns by headers, name at least one "
+                "that is not a letter"
+            )
             raise ConfigError(
-                f"columns: {table.title}: column {name} is used for {' and '.join(users)}; if all names are letters, "
-                "they are spreadsheet letters; to name columns by headers, name at least one that is not a letter"
+                f"columns: {table.title}: column {name} is used for {' and '.join(users)}; "
+                f"{'write each into a column of its own' if table.keyed else of_letters}"
             )

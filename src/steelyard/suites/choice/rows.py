@@ -23,7 +23,7 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import (
     OptionCounts,
     SeveralKeys,
-    counts_from_zero,
+    first_number,
     form_of_keys,
     notes_on_rivals,
 )
@@ -277,7 +277,14 @@ def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumn
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
     reading = open_reading(table, layout, prefix, (files, unused))
-    return replace(reading, count_from=0) if counts_from_zero(reading) else reading
+    first = first_number(reading)
+    if first is None:
+        note = (
+            f"{table.title}: the keys are numbers, read as counted from 1 (1 is A); neither 0 nor the number of a last "
+            "option is among them, so where they count from 0, write letters"
+        )
+        return replace(reading, layout=replace(layout, notes=(*layout.notes, note)))
+    return replace(reading, count_from=first)
 
 
 def _tried(table: Table, layout: ColumnLayout, files: SampleFiles) -> ChoiceTable:
