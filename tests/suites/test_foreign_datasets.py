@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from steelyard import Scripted
 from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.suites import GeneralSuite
 from steelyard.suites.general.rows import load_general
 
 INSPECT = [
@@ -47,3 +50,31 @@ def test_goldens_of_deepeval_have_their_contexts(loaded):
 def test_samples_of_the_registry_of_openai_have_messages_and_ideal_answers(loaded):
     (sample,) = loaded(REGISTRY, "samples.jsonl")
     assert (sample.input, sample.reference) == (REGISTRY[0]["input"], "Hello")
+
+
+SVAMP = {"Body": "There are 290 bananas in 2 groups.", "Question": "How big is each group?", "Answer": "145"}
+HOTPOT = {
+    "question": "Which magazine was started first?",
+    "answer": "Arthur's Magazine",
+    "context": {"title": ["Arthur's Magazine"], "sentences": [["It is of 1844.", " It was merged."]]},
+}
+
+
+def test_the_story_of_svamp_and_its_question_may_each_be_the_input(loaded):
+    with pytest.raises(ConfigError, match=r"Question and Body may each be the input; name one in a prompt"):
+        loaded([SVAMP], "svamp.jsonl")
+
+
+def test_contexts_that_no_prompt_shows_are_told(tmp_path):
+    (tmp_path / "hotpot.jsonl").write_text(json.dumps(HOTPOT), encoding="utf-8")
+
+    def notes(prompts):
+        samples, model = SampleFiles(tmp_path / "hotpot.jsonl"), Scripted("Arthur's Magazine")
+        return [
+            note
+            for note in GeneralSuite(samples=samples, prompts=prompts, models=model).build().notes
+            if "sent" in note
+        ]
+
+    assert notes({}) == ["the contexts of 1 rows are not sent: a prompt may show them, as {{contexts}}"]
+    assert notes("{{context}} {{question}}") == notes("{{contexts}} {{question}}") == []

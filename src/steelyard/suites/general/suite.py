@@ -423,7 +423,7 @@ class GeneralSuite(JudgedSuiteKeys):
             gate=self.gate,
             primary=self.primary,
             source=self.samples,
-            notes=(*rows.data.notes, *about),
+            notes=(*rows.data.notes, *_on_contexts(grid, rows), *about),
             jury=judges.jury,
             breakdowns=origin_keys(key for sample in rows.data.samples for key in sample.metadata),
         )
@@ -454,6 +454,14 @@ class GeneralSuite(JudgedSuiteKeys):
             targets[name], tags[name] = target, of_grid
         own = {name: _with_places(target, rows.places) for name, target in self.targets.items()}
         return targets | own, tags
+
+
+def _on_contexts(grid: Grid, rows: GeneralRows) -> Iterator[str]:
+    """A note on contexts of the rows that no prompt shows."""
+    headers = {"contexts", *(normalized(header) for header, place in rows.places.items() if place == "contexts")}
+    count = sum(bool(sample.contexts) for sample in rows.data.samples)
+    if count and grid.models and not headers & {*map(normalized, placeholders_of(grid.prompts))}:
+        yield f"the contexts of {count} rows are not sent: a prompt may show them, as {{{{contexts}}}}"
 
 
 def _with_places(target: Any, places: Mapping[str, str]) -> Any:
