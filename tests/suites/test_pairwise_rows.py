@@ -111,3 +111,18 @@ def test_a_difficulty_that_is_no_number_is_a_defect_of_its_cell(tmp_path, cell, 
     assert f"{found}; write how hard the instruction is, as a number for every row, or leave the column out" in str(
         refused.value
     )
+
+
+def test_turns_of_mt_bench_are_messages_of_the_user_with_the_last_reference(tmp_path):
+    rows = [
+        {
+            "question_id": 101,
+            "category": "reasoning",
+            "turns": ["Who?", "And then?"],
+            "reference": ["You.", "Uncertain."],
+        },
+        {"question_id": 81, "category": "writing", "turns": ["Compose a post.", "Rewrite it."]},
+    ]
+    first, second = load(lines(tmp_path, rows)).samples
+    assert first.input == [{"role": "user", "content": "Who?"}, {"role": "user", "content": "And then?"}]
+    assert (first.reference, second.reference, second.group) == ("Uncertain.", None, "writing")

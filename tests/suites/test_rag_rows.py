@@ -183,3 +183,25 @@ def test_a_row_can_be_marked_as_unanswerable(tmp_path, cells, unanswerable):
 def test_a_mark_that_is_neither_yes_nor_no_is_a_defect(tmp_path):
     with pytest.raises(DataError, match="answerable is 'perhaps', not yes or no"):
         load(lines(tmp_path, [{"question": "What did it cost?", "answerable": "perhaps"}]))
+
+
+def test_right_answers_of_published_sets_are_alternatives(tmp_path):
+    squad = {"question": "When?", "answers": {"text": ["1975", "in 1975"], "answer_start": [4, 1]}}
+    unanswerable = {"question": "Why?", "answers": {"text": [], "answer_start": []}}
+    samples = load(lines(tmp_path, [squad, unanswerable]), columns={"answer": "answers"}).samples
+    assert [sample.reference for sample in samples] == [["1975", "in 1975"], None]
+    named = {"aliases": ["Skorpio"], "normalized_value": "scorpio", "type": "FreeForm", "value": "Scorpio"}
+    (trivia,) = load(lines(tmp_path, [{"question": "Which sign?", "answer": named}])).samples
+    assert trivia.reference == ["Scorpio", "Skorpio"]
+
+
+def test_a_source_of_financebench_is_refused_with_its_keys(tmp_path):
+    evidence = {"evidence_text": "Table of Contents", "doc_name": "3M_2018_10K", "evidence_page_num": 59}
+    with pytest.raises(DataError, match="keys evidence_text, doc_name, evidence_page_num, and none of id, document"):
+        load(lines(tmp_path, [{"question": "How much?", "answer": "$1577.00", "evidence": [evidence]}]))
+
+
+def test_sentences_of_2wikimultihop_are_parted(tmp_path):
+    context = [["Teutberga", ["Teutberga was a queen.", "She was a daughter of Bosonid Boso the Elder."]]]
+    (sample,) = load(lines(tmp_path, [{"question": "Who?", "context": context}])).samples
+    assert sample.contexts == ("Teutberga\nTeutberga was a queen. She was a daughter of Bosonid Boso the Elder.",)

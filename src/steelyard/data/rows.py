@@ -22,6 +22,7 @@ from steelyard.data.table import (
     Defect,
     Row,
     Table,
+    answers_in,
     cell_at,
     faults_of,
     is_blank,
@@ -171,9 +172,16 @@ class OpenTable:
         value = self.example(cell, role)
         if (answer := answer_of(messages_in(value))) is not None:
             return answer or None
+        if isinstance(value, dict) and (listed := answers_in(value)) is not None:
+            value = listed or None
         texts = list_in(value) if isinstance(value, str) else value
         if texts and isinstance(texts, list) and all(isinstance(text, str) and text.strip() for text in texts):
-            return [text.strip() for text in texts]
+            references = [text.strip() for text in texts]
+            return (
+                last_of_turns(self.cell(row, "question"), references)
+                if self.header("question") == TURNS
+                else references
+            )
         if isinstance(value, list | dict):
             message = f"the {role} is neither a text nor a list of texts"
             defects.append(self.defect(f"bad {role}", row, role, message))
@@ -184,9 +192,12 @@ class OpenTable:
         """The value of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged.
 
         That is its only text, message or list of messages; an object where there are several values. A CSV has it as
-        JSON. Of the `expectations` of MLflow it is the expected response.
+        JSON. Of the `expectations` of MLflow it is the expected response; the texts in `turns`, as in MT-bench, are
+        what a user says one after the other.
         """
         header = self.header(role)
+        if header == TURNS and isinstance(cell, list) and all(isinstance(turn, str) for turn in cell):
+            return [{"role": "user", "content": turn} for turn in cell]
         if header not in {"inputs", "outputs", EXPECTATIONS}:
             return cell
         if header == EXPECTATIONS:
@@ -235,6 +246,16 @@ class OpenTable:
         """The sample of a row as far as it is the same in all datasets: with id, group, cluster and position."""
         name, group = self.id_of(row, seen, defects), self.text(row, "group")
         return Sample(name, "", group=group, cluster=cluster_of(row, self.layout), metadata={"position": position})
+
+
+def last_of_turns(asked: Any, reference: Any) -> Any:
+    """The last of as many references as there are turns, since an output is the reply to the last; others unchanged.
+
+    >>> last_of_turns(["2 + 2?", "Twice that?"], ["4", "8"]), last_of_turns(["2 + 2?"], ["4"])
+    ('8', ['4'])
+    """
+    several = isinstance(asked, list) and isinstance(reference, list) and len(asked) == len(reference) > 1
+    return reference[-1] if several else reference
 
 
 def joined_cells(row: Row, columns: Sequence[Column]) -> Any:
@@ -434,6 +455,7 @@ def only_value(cell: Any) -> Any:
     return value or cell if messages is None else messages
 
 
+TURNS: Final = "turns"
 EXPECTATIONS: Final = "expectations"
 EXPECTED_RESPONSE: Final = "expected_response"
 """The key of the expected output in the `expectations` of MLflow's datasets."""

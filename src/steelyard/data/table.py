@@ -289,7 +289,10 @@ def titled_passages(value: Any) -> Any:
         and all(isinstance(sentence, str) for sentence in pair[1])
         for pair in pairs
     )
-    return [f"{title}\n{''.join(sentences)}" for title, sentences in pairs] if is_titled else value
+    if not is_titled:
+        return value
+    # The sentences of HotpotQA begin with their blank, those of 2WikiMultihopQA do not.
+    return [f"{title}\n{' '.join(filter(None, map(str.strip, sentences)))}" for title, sentences in pairs]
 
 
 _SPANS: Final = frozenset({"text", "answer_start"})

@@ -212,7 +212,11 @@ def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
             shared | _checked({"text": text, "id": chunk})
             for text, chunk in zip(sources, ids or [""] * len(sources), strict=True)
         ]
-    return [shared | _checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
+    checked = [_checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
+    if not all(checked):
+        keys = ", ".join(sources[checked.index({})])
+        raise SourceError("source", f"a source has the keys {keys[:80]}, and none of {', '.join(_KEYS)}; rename them")
+    return [shared | entry for entry in checked]
 
 
 def contexts_in(cell: Any) -> tuple[str, ...]:

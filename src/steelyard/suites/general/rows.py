@@ -24,8 +24,10 @@ from steelyard.data.headers import Role, fitting, normalized
 from steelyard.data.rows import (
     EXPECTATIONS,
     EXPECTED_RESPONSE,
+    TURNS,
     OpenTable,
     RowDataset,
+    last_of_turns,
     object_as_printed,
     open_tables,
     read_rows,
@@ -460,8 +462,6 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
 def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
     """The input of a row: messages with their images, a text, or any other JSON value as it is."""
     value = table.example(table.cell(row, "input"), "input")
-    if turns := _user_turns(table, row):
-        value = [{"role": "user", "content": turn} for turn in turns]
     if (messages := messages_in(value)) is not None:
         try:
             messages = with_images(messages, folder)
@@ -475,13 +475,6 @@ def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect
     # Blanks at the beginning of a line of code count; a cell of a sheet was typed.
     is_exact = isinstance(value, str) and table.table.keyed
     return value if is_exact or isinstance(value, list | dict) else render(value)
-
-
-def _user_turns(table: OpenTable, row: Row) -> list[str]:
-    """The texts of a column `turns`, as in MT-bench: what a user says one after the other; [] of any other input."""
-    column = table.layout.column("input")
-    value = None if column is None or table.layout.headers.get(column) != "turns" else table.cell(row, "input")
-    return value if isinstance(value, list) and all(isinstance(turn, str) for turn in value) else []
 
 
 def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
@@ -505,9 +498,8 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
         columns = (column for column, header in table.layout.headers.items() if header == _ALIASES)
         reference = [reference, *(alias for column in columns for alias in _texts(cell_at(row.cells, column)) or ())]
         reference = reference if len(reference) > 1 else reference[0]
-    turns = _user_turns(table, row)
-    if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
-        reference = reference[-1]  # one for each turn, and the output is the reply to the last
+    if table.header("input") == TURNS:
+        reference = last_of_turns(asked, reference)
     sample = replace(sample, input=asked, reference=reference, contexts=texts or (), metadata=metadata)
     return _with_checks(table, row, sample, defects)
 
