@@ -270,3 +270,55 @@ def test_an_interim_status_without_an_answer_is_a_time_out_that_is_sent_again():
 def test_a_status_that_is_no_answer_ends_the_run_once_a_second_sample_gets_it(status):
     (texts,) = endings([status], ["odd-1", "odd-2", "good"], timeout_s=30).values()
     assert (f"/chat/completions: status {status}" in texts[0], texts[1:]) == (True, ["ends", ""])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        (
+            {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
+            "server",
+            "rate limit (1002)",
+        ),
+        ({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "quota", "insufficient balance"),
+        ({"error_code": 18, "error_msg": "Open api qps request limit reached"}, "server", "limit reached (18)"),
+        ({"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, "auth", "Access token invalid"),
+        ({"result": None, "success": False, "errors": [{"code": 7009, "message": "Down"}]}, "server", "Down (7009)"),
+        ({"errors": {"message": "Free allocated quota exceeded"}, "request_id": "x"}, "quota", "Free allocated quota"),
+    ],
+)
+def test_errors_of_minimax_baidu_cloudflare_and_modelscope_come_with_status_200(body, kind, said):
+    for model, sent in ((MODEL, body), (STREAMED, events(body))):
+        fault = fault_of(model, sent)
+        assert (fault.kind, fault.refusal) == (kind, "" if kind == "server" else "named")
+        assert said in fault.message
+
+
+def test_minimax_says_in_every_reply_how_the_call_went():
+    status = {"status_code": 0, "status_msg": ""}
+    answer = Answer(200, {}, json.dumps({**completion("Par"), "base_resp": status}).encode())
+    assert MODEL.read(answer).text == "Par"
+    filtered = {"status_code": 1027, "status_msg": "output new_sensitive"}
+    answer = Answer(200, {}, json.dumps({**completion(""), "base_resp": filtered}).encode())
+    assert MODEL.read(answer).finish == "content_filter"
+
+
+def test_a_path_that_lm_studio_does_not_serve_is_no_passing_fault():
+    fault = fault_of(MODEL, {"error": "Unexpected endpoint or method. (POST /chat/completions)"})
+    assert (fault.kind, fault.retry, fault.refusal) == ("bad_request", False, "mismatch")
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("content_filter: RECITATION", "content_filter"),  # Gemini's OpenAI-compatible endpoint, without a content
+        ("RECITATION", "content_filter"),
+        ("PROHIBITED_CONTENT", "content_filter"),
+        ("model_length", "length"),  # Mistral
+        ("repetition", "length"),  # vLLM
+    ],
+)
+def test_a_reply_that_was_filtered_or_cut_off_may_lack_its_text(reason, finish):
+    body = {"choices": [{"index": 0, "message": {"role": "assistant"}, "finish_reason": reason}]}
+    reply = MODEL.read(Answer(200, {}, json.dumps(body).encode()))
+    assert (reply.text, reply.finish) == ("", finish)

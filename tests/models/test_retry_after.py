@@ -17,6 +17,8 @@ DATE = "Mon, 02 Mar 2026 10:00:00 GMT"
         ({"retry-after": "3"}, 3.0),
         ({"retry-after": "0.25"}, 0.25),
         ({"retry-after": "-4"}, 0.0),
+        ({"retry-after": "2s"}, 2.0),
+        ({"retry-after": "1m30s"}, 90.0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
@@ -86,3 +88,21 @@ def test_gemini_says_the_wait_in_the_errors_details():
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "13s"}]
     body = {"error": {"code": 429, "message": "Quota", "status": "RESOURCE_EXHAUSTED", "details": details}}
     assert wait_asked_s(Answer(429, {}, json.dumps(body).encode())) == 13.0
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Rate limit reached for gpt-4 on tokens per min (TPM): Limit 10000. Please try again in 6s.", 6.0),
+        ("Rate limit reached for model `llama-3` on tokens per day (TPD). Please try again in 7m12.5s.", 432.5),
+        ("Rate limit reached for requests. Please try again in 20ms.", 0.02),
+        (
+            "Requests to the ChatCompletions_Create Operation exceeded call rate limit. Please retry after 26 seconds.",
+            26.0,
+        ),
+        ("litellm.RateLimitError: No deployments available, Try again in 5 seconds. Passed model=m", 5.0),
+        ("Too many requests, please wait before trying again.", None),
+    ],
+)
+def test_texts_of_refusals_say_the_wait_where_a_gateway_drops_the_header(message, seconds):
+    assert wait_asked_s(Answer(429, {}, json.dumps({"error": {"message": message}}).encode())) == seconds

@@ -139,6 +139,27 @@ def test_reasoning_tools_logprobs_and_refusals_are_joined():
     assert (refused.text, refused.finish) == ("I cannot", "refusal")
 
 
+def test_a_whole_message_at_the_end_of_a_stream_is_not_said_twice():
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    whole = {"role": "assistant", "content": "Paris", "tool_calls": [call]}
+    ended = {"object": "chat.completion", "choices": [{"index": 0, "message": whole, "finish_reason": "stop"}]}
+    parts = [chunk({"content": "Pa"}), chunk({"content": "ris"}), chunk({"tool_calls": [call]})]
+    reply = read(events(*parts, ended))  # MiniMax
+    assert (reply.text, reply.metadata["tool_calls"]) == (
+        "Paris",
+        [{key: call[key] for key in ("id", "type", "function")}],
+    )
+    silent = {"choices": [{"index": 0, "message": {"content": ""}, "finish_reason": "stop"}]}
+    assert read(events(*parts, silent)).text == "Paris"
+
+
+def test_the_name_of_a_tool_that_each_part_repeats_is_read_once():
+    parts = [{"name": "f", "arguments": part} for part in ("", '{"a":', " 1}")]
+    chunks = [chunk({"tool_calls": [{"index": 0, "id": "c", "function": part}]}) for part in parts]
+    reply = read(events(*chunks, chunk(finish="tool_calls")))
+    assert reply.metadata["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
+
+
 def test_calls_that_share_an_index_are_told_apart_by_their_ids():
     calls = [
         {"index": 0, "id": ident, "function": {"name": name, "arguments": part}}

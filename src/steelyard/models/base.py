@@ -29,9 +29,15 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sensitive": "content_filter",
         "safety": "content_filter",
+        "recitation": "content_filter",
+        "blocklist": "content_filter",
+        "prohibited_content": "content_filter",
+        "spii": "content_filter",
         "guardrail_intervened": "content_filter",
         "max_tokens": "length",
+        "model_length": "length",
         "model_context_window_exceeded": "length",
+        "repetition": "length",
         "end_turn": "stop",
         "stop_sequence": "stop",
         "eos": "stop",
@@ -41,8 +47,8 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
         "function_call": "tool_calls",
     }
 )
-"""Finish reasons of ZhipuAI (`sensitive`), Anthropic, Bedrock, Gemini, Cohere and TGI, which gateways pass on
-unchanged, also in capitals -> OpenAI's."""
+"""Finish reasons of ZhipuAI (`sensitive`), Anthropic, Bedrock, Gemini, Cohere, Mistral (`model_length`), TGI and vLLM
+(`repetition`: cut off, as it repeated itself), which gateways pass on unchanged, also in capitals -> OpenAI's."""
 KEPT: Final = "kept"
 """Key of a reply's metadata, in the journal alone: digest of the mapping, status and body, see `session.readings`."""
 SENT: Final = "sent"
@@ -367,10 +373,13 @@ def _is_count(value: Any) -> bool:
 def finish_named(reason: str) -> str:
     """Map a finish reason to OpenAI's terms; unknown ones are unchanged.
 
-    >>> finish_named("sensitive"), finish_named("MAX_TOKENS"), finish_named("repetition")
-    ('content_filter', 'length', 'repetition')
+    >>> finish_named("sensitive"), finish_named("MAX_TOKENS"), finish_named("Unheard_of")
+    ('content_filter', 'length', 'Unheard_of')
+    >>> finish_named("content_filter: RECITATION")  # of Gemini's OpenAI-compatible endpoint
+    'content_filter'
     """
-    named = _FINISHES.get(reason.lower(), reason.lower())
+    word = reason.lower().partition(":")[0]
+    named = _FINISHES.get(word, word)
     return named if named in _FINISHES.values() else reason
 
 

@@ -55,7 +55,7 @@ from steelyard.models.refusals import (
     status_of,
 )
 from steelyard.models.refused_parameters import refused_parameters
-from steelyard.plain_json import text_or_json
+from steelyard.plain_json import mapping_or_empty, text_or_json
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -78,8 +78,8 @@ _NOTHING_THERE: Final = frozenset({404, 405, 410})
 """Answers of a wrong address to every call; at a correct address they concern a single call."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_MESSAGES: Final = ("message", "msg", "detail", "error_msg", "Message")
-"""Keys of an error's text; the last is Bedrock's."""
+_MESSAGES: Final = ("message", "msg", "detail", "error_msg", "Message", "status_msg")
+"""Keys of an error's text; the last are Baidu's, Bedrock's and MiniMax's."""
 _USUAL_FINISHES: Final = frozenset({"stop", "length", "tool_calls"})
 _BROKEN_OFF: Final = frozenset({"error", "abort"})
 
@@ -99,7 +99,8 @@ class ErrorBody(NamedTuple):
 def error_body(value: Json) -> ErrorBody:
     """The error in a JSON value of a usual shape: `error` as a mapping or text, or `code` with `msg` or `message`.
 
-    Codes come from `code`, `type`, `error_code`, `error_type` and `status`, the most specific first.
+    Codes come from `code`, `type`, `error_code`, `error_type`, `status` and `status_code`, the most specific first.
+    Cloudflare lists `errors`, of which the first counts; MiniMax says in `base_resp` how a call went.
 
     >>> error_body({"error": {"message": "no money", "code": "1113"}})
     ErrorBody(message='no money', codes=('1113',))
@@ -114,17 +115,28 @@ def error_body(value: Json) -> ErrorBody:
         value = value[0]  # as Gemini's OpenAI-compatible endpoint writes it
     if not isinstance(value, Mapping):
         return ErrorBody()
-    inner = value.get("error") or value
+    inner = _stated(value) or value
+    if isinstance(inner, Mapping) and not _said(inner) and (errors := inner.get("errors")):
+        inner = errors[0] if isinstance(errors, list) else errors
     if not isinstance(inner, Mapping):
         return ErrorBody(text_or_json(inner), _codes_of(value))
-    message = next((inner[key] for key in _MESSAGES if inner.get(key)), "")
-    return ErrorBody(text_or_json(message), _codes_of(inner))
+    return ErrorBody(text_or_json(_said(inner)), _codes_of(inner))
+
+
+def _said(error: Mapping[str, Any]) -> Any:
+    return next((error[key] for key in _MESSAGES if error.get(key)), "")
+
+
+def _stated(value: Mapping[str, Any]) -> Any:
+    """The error under `error`, or MiniMax's status of a call that failed; what is false where there is none."""
+    status = mapping_or_empty(value.get("base_resp"))
+    return value.get("error") or (status if status.get("status_code") else None)
 
 
 def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:
     details = (mapping for name in ("innererror", "details") if isinstance(mapping := error.get(name), Mapping))
     codes = [
-        *(error.get(name) for name in ("code", "type", "error_code", "error_type", "status")),
+        *(error.get(name) for name in ("code", "type", "error_code", "error_type", "status", "status_code")),
         *(detail.get(name) for detail in details for name in ("code", "error_code")),
     ]
     if isinstance(about := error.get("metadata"), Mapping) and "flagged_input" in about:
@@ -200,6 +212,8 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
     if kind in {"bad_request", "server"} and status not in PASSING:
         if named_kind := refusal_kind(error.text, passing=True):
             return _refused(named_kind, message, NAMED)
+        if setting_named(error.text) == "path":
+            return mismatch(_refused("bad_request", message, MISMATCH), answer)
         if not status and concerns_sample(error.text):
             kind = "bad_request"
     return Fault(
@@ -219,7 +233,7 @@ def fault_of_error(value: Mapping[str, Any], answer: Answer) -> Fault | None:
     """
     error = error_body(value)
     fault = fault_in_body(error, answer)
-    is_named = value.get("error") or names_error(value) or error.codes
+    is_named = _stated(value) or value.get("errors") or names_error(value) or error.codes
     if fault is not None and fault.retry and not is_named and not is_passing(error.text):
         mismatch(fault, answer)
     return fault
@@ -227,9 +241,10 @@ def fault_of_error(value: Mapping[str, Any], answer: Answer) -> Fault | None:
 
 def is_error(value: Mapping[str, Any]) -> bool:
     """Whether a JSON value is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
-    if value.get("error") or "choices" in value:
-        return bool(value.get("error"))
-    return names_error(value) or any(isinstance(value.get(name), str) for name in ("message", "msg", "detail"))
+    if _stated(value) or "choices" in value:
+        return bool(_stated(value))
+    is_said = any(isinstance(value.get(name), str) for name in _MESSAGES)
+    return names_error(value) or bool(value.get("errors")) or is_said
 
 
 def names_error(value: Mapping[str, Any]) -> bool:
@@ -349,6 +364,11 @@ def _worded(error: ErrorBody) -> str:
 _LIMIT: Final = re.compile(r"(?:(?:x|anthropic)-)?ratelimit-(?:(?P<kind>[a-z-]+)-)?remaining(?:-(?P<after>[a-z-]+))?")
 _SPAN: Final = re.compile(r"(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?")
 _IN_BODY: Final = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
+_IN_TEXT: Final = re.compile(
+    rb"(?:try again|retry) (?:in|after) ((?:\d{1,4}h)?(?:\d{1,4}m)?\d{1,6}(?:\.\d{1,9})? ?m?s)(?:econds?)?\b",
+    re.IGNORECASE,
+)
+"""LiteLLM's proxy and other gateways pass on the text of a refusal, but not its header fields."""
 _SINCE_1970: Final = 1e9
 """From so many seconds on, a number is a time and not a span."""
 _LONGEST_S: Final = 86_400.0
@@ -364,6 +384,7 @@ def wait_asked_s(answer: Answer) -> float | None:
     | Anthropic | `anthropic-ratelimit-input-tokens-remaining: 0` and `-reset: 2026-01-01T00:00:10Z` |
     | OpenRouter | `x-ratelimit-remaining: 0` and `x-ratelimit-reset`: milliseconds since 1970 |
     | Gemini | `retryDelay: "13s"` in the error's details |
+    | OpenAI, Azure, LiteLLM | `try again in 7m12.5s`, `retry after 26 seconds` in the error's text |
 
     Sources: the references of these providers on rate limits; google.rpc.RetryInfo.
     """
@@ -371,8 +392,10 @@ def wait_asked_s(answer: Answer) -> float | None:
         return seconds
     if answer.status == 429 and (waits := [*_resets(answer.headers)]):
         return max(waits)
-    delay = _IN_BODY.search(answer.body)
-    return float(delay[1]) if delay else None
+    if delay := _IN_BODY.search(answer.body):
+        return float(delay[1])
+    asked = _IN_TEXT.search(answer.body)
+    return _until(asked[1].decode().lower().replace(" ", ""), {}) if asked else None
 
 
 def _resets(headers: Mapping[str, str]) -> Iterator[float]:
@@ -417,7 +440,7 @@ def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> fl
 
     Args:
         headers: names in lower case. `retry-after-ms` wins over `retry-after`, which is a number of seconds (a
-            fraction is accepted) or an HTTP date.
+            fraction is accepted), a span (`2s`) or an HTTP date.
         now: seconds since 1970, for a date in an answer without a Date of its own; None is the clock. A date is
             otherwise measured from the answer's own Date, so that a wrong clock here does no harm.
 
@@ -428,6 +451,8 @@ def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> fl
         return seconds / 1000
     header = headers.get("retry-after")
     if header is None or (seconds := _number(header)) is not None:
+        return seconds
+    if (seconds := _until(header, headers)) is not None:
         return seconds
     until = _http_date(header)
     if until is None:

@@ -175,7 +175,7 @@ _REGION: Final = re.compile(
 
 
 def setting_named(text: str) -> str:
-    """The setting of every call that a refusal is about: `version`, `region`, or "" for none.
+    """The setting of every call that a refusal is about: `version`, `region`, `path`, or "" for none.
 
     >>> setting_named('anthropic-version: "2029-01-01" is not a valid version'), setting_named("Invalid version of x")
     ('version', '')
@@ -185,6 +185,8 @@ def setting_named(text: str) -> str:
     text = text[:_MOST_READ]
     if _REGION.search(text):
         return "region"
+    if "Unexpected endpoint or method" in text:  # LM Studio, with status 200
+        return "path"
     return "version" if _VERSION.search(text) and _WRONG_VERSION.search(text) else ""
 
 

@@ -338,6 +338,7 @@ class _Joined:
     finished: bool = False
     chunks: int = 0
     has_choices: bool = False
+    in_parts: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> None:
         self.chunks += 1
@@ -348,15 +349,26 @@ class _Joined:
         choice = _choice_of(chunk)
         self.finish = choice.get("finish_reason") or self.finish
         self.error = choice.get(_ERROR) or mapping_or_empty(chunk.get("x_groq")).get(_ERROR) or self.error
-        delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, Mapping):
-            for name in _SPOKEN:
-                if delta.get(name) is not None:
-                    self.texts.setdefault(name, []).append(content_text(delta[name]))
-            self._add_calls(calls_in(delta))
+        self._add_spoken(choice.get("delta"), choice.get("message"))
         logprobs = choice.get("logprobs")
         if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
             self.logprobs += logprobs["content"]
+
+    def _add_spoken(self, delta: Any, message: Any) -> None:
+        """Add a part; a message after parts is the whole of them again, with which MiniMax ends a stream."""
+        part = mapping_or_empty(delta or message)
+        is_whole = not delta and self.in_parts
+        self.in_parts = self.in_parts or bool(delta)
+        for name in _SPOKEN:
+            if (said := part.get(name)) is not None:
+                texts = self.texts.setdefault(name, [])
+                if is_whole and said:
+                    texts.clear()
+                texts.append(content_text(said))
+        calls = calls_in(part)
+        if is_whole and calls:
+            self.calls, self.latest = [], {}
+        self._add_calls(calls)
 
     def _add_calls(self, fragments: Any) -> None:
         """The name of a tool comes in one part, its arguments in many.
@@ -379,7 +391,9 @@ class _Joined:
                 function_part = {"arguments": function_part.get("arguments")}
             call.update({name: fragment[name] for name in ("id", "type") if fragment.get(name)})
             for name in ("name", "arguments"):
-                if (part := function_part.get(name)) or part == "":
+                parts = call.get("function", {}).get(name, [])
+                part = function_part.get(name)
+                if (part or part == "") and not (name == "name" and parts and part == "".join(parts)):
                     call.setdefault("function", {}).setdefault(name, []).append(text_or_json(part))
 
     def completion(self) -> Mapping[str, Any]:
