@@ -167,6 +167,7 @@ def test_arrays_under_the_keys_of_a_reply_are_only_values(key):
     assert conversation_output({key: array, "content": "x"}) is None
     messages = [{"role": "assistant", "content": "blue"}]
     assert conversation_output({"messages": messages, key: array}).metadata[key] is array
+    assert "usage" not in conversation_output({"messages": messages, "usage": array}).metadata
 
 
 def test_a_mappings_own_answer_contexts_and_other_keys_are_kept():
@@ -339,7 +340,10 @@ def test_of_a_long_way_the_longest_texts_are_cut_wherever_they_stand_and_its_end
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)
 )
-FIELDS = st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "usage", "name", "tool_call_id"]), JSON)
+FIELDS = st.dictionaries(
+    st.sampled_from(["role", "content", "tool_calls", "usage", "name", "tool_call_id", "parts", "type", "message"]),
+    JSON,
+)
 
 
 @given(st.lists(FIELDS | st.just({"role": "assistant", "content": "a"}), max_size=4), JSON)

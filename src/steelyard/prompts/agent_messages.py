@@ -9,10 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import Any, Final, TypeGuard
 
 from steelyard.plain_json import described
+from steelyard.prompts.message_forms import (
+    CALL,
+    REASONING,
+    RESULT,
+    content_of,
+    field,
+    first_field,
+    is_message,
+    item_kind,
+    part_kind,
+    part_type,
+    parts_of,
+    role_of,
+    unwrapped,
+)
 from steelyard.prompts.message_parts import shown_content
 from steelyard.types import Output, Reply
 
@@ -28,46 +42,57 @@ _MOST_MESSAGES: Final = 1_000
 _MOST_OF_TEXT: Final = 20_000
 _MOST_IN_ALL: Final = 200_000
 """Maximum characters of one text, and of all messages of an output."""
-_ROLES: Final = {
-    "human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "model": "assistant", "chatbot": "assistant",
-    "function": "tool", "developer": "system",
-}  # fmt: skip
-_ANSWERED: Final = frozenset({"ai", "AIMessageChunk"})
-"""Types of LangChain's answers, which have no role; any object may have `type: model`."""
-_CHAT_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
-_ANSWERS: Final = ("output", "answer", "result", "text")
-_ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input")
-_CALL_PARTS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "function_call"})
-_CALL_ITEMS: Final = frozenset({"function_call", "custom_tool_call"})
-_RESULT_ITEMS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
-_ITEMS: Final = _CALL_ITEMS | _RESULT_ITEMS | {"reasoning"}
-"""Types of what stands beside messages in OpenAI's Responses API."""
-_UNSHOWN_PARTS: Final = _CALL_PARTS | {"reasoning", "thinking"}
-_INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count")
-_OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count")
+_METHODS: Final = ("all_messages", "to_input_list")
+"""Methods of results of Pydantic AI and OpenAI's Agents that give the conversation."""
+_ANSWERS: Final = ("output", "answer", "result", "text", "final_output")
+_STEPS_UNKNOWN: Final = "steps_unknown"
+_READ: Final = frozenset({MESSAGES, USAGE, CONTEXTS, *_ANSWERS, _STEPS_UNKNOWN})
+_LAST_OF_AGENT: Final = ("tool_calls", "automatic_function_calling_history", "stop_reason", "thread", "author")
+"""What an agent's result has beside its last message, where the messages before it are not in the result: LlamaIndex,
+Gemini, Strands, Semantic Kernel, Google ADK."""
+_NAME: Final = ("name", "tool_name", "tool", "function_name")
+_UNNAMED: Final = frozenset({"function", "custom", "function_call", "tool_call", "custom_tool_call", "tool_use"})
+"""Types of calls that say nothing of the tool."""
+_ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input", "action")
+_ID: Final = ("tool_call_id", "call_id", "tool_use_id", "id", "tool_id")
+_CONTENT: Final = ("content", "output", "result", "response")
+_TEXTS: Final = frozenset({"text", "user-prompt", "system-prompt"})
+"""Types of parts that have their text under `content` in Pydantic AI and OpenTelemetry."""
+_FAILED: Final = frozenset({"error", "failed"})
+_KEPT: Final = ("tool_calls", "function_call", "additional_kwargs", "name", "tool_call_id", "status", "refusal")
+_INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count", "prompt_eval_count")
+_OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count", "eval_count")
 _CACHED: Final = (
     ("input_token_details", "cache_read"), ("prompt_tokens_details", "cached_tokens"),
     ("input_tokens_details", "cached_tokens"), ("cache_read_input_tokens",), ("input_tokens_cache_read",),
-    ("cached_content_token_count",), ("cached_input_tokens",),
+    ("cached_content_token_count",), ("cached_input_tokens",), ("cache_read_tokens",), ("cached_prompt_tokens",),
 )  # fmt: skip
+_USAGES: Final = (
+    ("usage_metadata",), ("response_metadata", "token_usage"), ("response_metadata", "usage"), (USAGE,), ("raw", USAGE),
+    ("raw", "usage_metadata"), ("additional_kwargs",), ("meta", USAGE), ("metadata", USAGE), ("metrics",),
+    ("context_wrapper", USAGE), ("token_usage",), ("models_usage",), (),
+)  # fmt: skip
+"""Where messages and replies have their counts."""
+_CHOICES: Final = ("choices", "candidates", "generations")
+"""Lists of answers of OpenAI, Gemini and LangChain."""
 _BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
     "input_tokens": (
-        "cache_read_input_tokens", "cache_creation_input_tokens",  # Anthropic
+        "cache_read_input_tokens", "cache_creation_input_tokens", "cache_write_input_tokens",  # Anthropic, Bedrock
         "input_tokens_cache_read", "input_tokens_cache_write",  # Inspect
     ),
     "prompt_token_count": ("tool_use_prompt_token_count",),
     "candidates_token_count": ("thoughts_token_count",),
 }  # fmt: skip
-"""Counts that providers give beside another, which does not include them."""
+"""Counts that providers give beside another, which does not include them unless the total is the sum of the two."""
 
 
 def conversation_output(value: Any, question: Any = None) -> Output | None:
     """The output of a function that returned its conversation; None for any other value.
 
-    A conversation is a list of chat messages with at least one of the assistant, or a mapping with such a list under
-    `messages`, or a model's whole reply (see `_reply_of`). The answer is the mapping's `output`, `answer`, `result` or
-    `text`, else the last message of the assistant. `usage` and the texts of `contexts` are used as they are, other keys
-    become metadata.
+    A conversation is a list of chat messages with at least one of the assistant, or a mapping or an object that has
+    such a list under `messages` or gives it by a method (`_METHODS`), or a model's whole reply (see `_reply_of`). The
+    answer is the mapping's `output`, `answer`, `result`, `text` or `final_output`, else the last message of the
+    assistant. `usage` and the texts of `contexts` are used as they are, other keys become metadata.
 
     Args:
         value: what was returned.
@@ -77,47 +102,66 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     >>> conversation_output(messages, "1 + 1?").value
     '2'
     """
-    returned: Mapping[str, Any] = value if isinstance(value, Mapping) else {MESSAGES: value}
+    returned = _returned(value)
     messages = returned.get(MESSAGES)
-    if not is_answered_conversation(messages) or _role(messages[-1]) != "assistant":  # they may be of the request
-        returned = _reply_of(returned) or returned
+    if not is_answered_conversation(messages) or role_of(unwrapped(messages[-1])) != "assistant":
+        returned = _reply_of(value) or returned  # the messages may be those of the request
         messages = returned.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
     messages = with_separate_results(messages)
-    plain = own_messages(messages, question)
+    plain = [] if _STEPS_UNKNOWN in returned else own_messages(messages, question)
     answer = next((returned[key] for key in _ANSWERS if returned.get(key) is not None), None)
     usage = returned.get(USAGE)
-    others = {key: item for key, item in returned.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
-    metadata = others | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
+    others = {key: item for key, item in returned.items() if key not in _READ}
+    metadata = others | agent_metadata(plain, [usage] if tokens_in(usage) else answers_among(messages, len(plain)))
     contexts = returned.get("contexts") or ()
     if answer is None and (refusal := _refusal(messages)):
         return Output(refusal, contexts, {**metadata, "finish": "refusal"})
     return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
 
 
-def _reply_of(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The messages and the usage of a model's reply as its API gives it, which logs keep; None for any other mapping.
+def _returned(value: Any) -> Mapping[str, Any]:
+    """What was returned as a mapping: a framework's result as its conversation, answer and usage."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, list | tuple):
+        return {MESSAGES: value}
+    methods = (method for name in _METHODS if callable(method := field(value, name)))
+    messages = next((method() for method in methods), field(value, MESSAGES))
+    if not is_answered_conversation(messages):
+        return {}
+    answers = {name: answer for name in _ANSWERS if not callable(answer := field(value, name))}
+    return {MESSAGES: messages, USAGE: tokens_in(value), **answers}
 
-    That is a chat completion, a response of OpenAI's Responses API, LangChain's result of a call, or one message.
+
+def _reply_of(value: Any) -> Mapping[str, Any] | None:
+    """The messages and the usage of a model's reply as its API gives it, which logs keep; None for anything else.
+
+    That is a chat completion, a response of OpenAI's Responses API, a reply of Gemini, LangChain's result of a call, or
+    one message.
     """
-    if isinstance(value.get("object"), str) and value["object"] == "response":
-        return {MESSAGES: value["output"], USAGE: value.get(USAGE)} if isinstance(value.get("output"), list) else None
+    kind = field(value, "object")
+    if isinstance(kind, str) and kind == "response":
+        items = field(value, "output")
+        return {MESSAGES: [*filter(is_message, items)], USAGE: tokens_in(value)} if isinstance(items, list) else None
     # Functions may return anything under these keys, also arrays, which are neither true nor false.
-    lists = (listed for key in ("choices", "generations") if isinstance(listed := value.get(key), list) and listed)
-    choice: Any = next(lists, {"message": value})
+    lists = (listed for key in _CHOICES if isinstance(listed := field(value, key), list) and listed)
+    choice: Any = next(lists, {} if isinstance(value, list | tuple) else value)
     while isinstance(choice, list) and choice:  # LangChain has a list for each prompt of a batch
         choice = choice[0]
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    message = message.get("kwargs", message) if isinstance(message, Mapping) else None
-    if not isinstance(message, Mapping) or "content" not in message:
+    output = field(choice, "output")
+    message = next(
+        (inner for outer in (choice, field(choice, "message"), output) if is_message(inner := unwrapped(outer))), None
+    )
+    if role_of(message) != "assistant":
         return None
-    role = message.get("role")
-    if (_ROLES.get(role, role) != "assistant") if isinstance(role, str) else str(message.get("type")) not in _ANSWERED:
-        return None
-    reason = choice.get("finish_reason")
+    reason = field(choice, "finish_reason")
     finish = {"finish": reason} if isinstance(reason, str) and reason else {}
-    return {MESSAGES: [{**message, "role": "assistant"}], USAGE: value.get(USAGE), **finish}
+    marks = (field(value, name) for name in _LAST_OF_AGENT) if unwrapped(output) is not message else ()
+    if message is not value and any(mark if isinstance(mark, list) else mark is not None for mark in marks):
+        return {MESSAGES: [message], USAGE: _at(value, ("metrics", "accumulated_usage")), _STEPS_UNKNOWN: True}
+    return {MESSAGES: [message], USAGE: tokens_in(value), **finish}
 
 
 def with_plain_conversation(output: Output, question: Any = None) -> Output:
@@ -181,21 +225,9 @@ def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
     """
     return (
         isinstance(value, list | tuple)
-        and all(map(_is_message, value))
-        and any(_role(message) == "assistant" for message in value)
+        and all(map(is_message, value))
+        and any(role_of(unwrapped(message)) == "assistant" for message in value)
     )
-
-
-def _is_message(value: Any) -> bool:
-    if _item(value):
-        return True
-    if isinstance(value, Mapping):
-        return (
-            isinstance(value.get("role"), str)
-            and value["role"] in _CHAT_ROLES
-            and ("content" in value or "tool_calls" in value)
-        )
-    return hasattr(value, "content") and _role(value) in _CHAT_ROLES
 
 
 def with_separate_results(messages: Sequence[Any]) -> list[Any]:
@@ -211,64 +243,68 @@ def with_separate_results(messages: Sequence[Any]) -> list[Any]:
     return [separate for message in _without_items(messages) for separate in _separated(message)]
 
 
-def _item(value: Any) -> str:
-    """The type of an item that is no message; "" of a message."""
-    kind = _field(value, "type")
-    return kind if isinstance(kind, str) and kind in _ITEMS and _field(value, "role") is None else ""
-
-
 def _without_items(messages: Sequence[Any]) -> list[Any]:
     plain: list[Any] = []
     calls: list[Any] = []  # of the last message, where it is made of items
     for message in messages:
-        kind = _item(message)
-        if kind in _CALL_ITEMS:
+        item = unwrapped(message)
+        kind = item_kind(item)
+        if kind == CALL:
             if not calls:
-                last = plain.pop() if plain and _role(plain[-1]) == "assistant" else None
-                calls = [*(_field(last, "tool_calls") or ())]
-                plain.append({"role": "assistant", "content": _field(last, "content"), "tool_calls": calls})
-            call = {key: _field(message, key) for key in ("name", *_ARGUMENTS)}
-            calls.append({"id": _field(message, "call_id"), **call})
-        elif kind in _RESULT_ITEMS:
-            result = {"tool_call_id": _field(message, "call_id"), "content": _field(message, "output")}
-            plain.append({"role": "tool", **result})
-            calls = []
-        elif not kind:
-            plain.append(message)
+                last = unwrapped(plain.pop()) if plain and role_of(unwrapped(plain[-1])) == "assistant" else None
+                calls = [*(field(last, "tool_calls") or ())]
+                plain.append({"role": "assistant", "content": field(last, "content"), "tool_calls": calls})
+            calls.append(item)
+        elif not kind or kind == RESULT:
+            plain.append(_result(item) if kind else message)
             calls = []
     return plain
 
 
 def _separated(message: Any) -> list[Any]:
-    content = _field(message, "content")
-    parts = content if isinstance(content, list | tuple) and _role(message) == "user" else ()
-    results = [part for part in parts if _field(part, "type") == "tool_result"]
-    if not results:
+    inner = unwrapped(message)
+    parts = parts_of(inner)
+    results = [_result(part) for kind, part in parts if kind == RESULT]
+    if inner is message and not results:
         return [message]
-    others = [part for part in parts if _field(part, "type") != "tool_result"]
-    separate = [
-        {
-            "role": "tool",
-            "tool_call_id": str(_field(result, "tool_use_id") or ""),
-            "content": _field(result, "content"),
-            **({"status": "error"} if _field(result, "is_error") else {}),
-        }
-        for result in results
-    ]
-    return [*separate, *([{"role": "user", "content": others}] if others else [])]
+    own = {key: value for key in _KEPT if (value := field(inner, key)) is not None}
+    own |= {"role": role_of(inner), USAGE: tokens_in(inner) or tokens_in(message)}
+    if not parts:
+        return [{**own, "content": content_of(inner)}]
+    others = [part for part in content_of(inner) if part_kind(part)[0] != RESULT]
+    rest = [{**own, "content": others}] if others or not results else []
+    # Of the assistant's message the rest has the calls of these results.
+    return [*rest, *results] if own["role"] == "assistant" else [*results, *rest]
+
+
+def _result(part: Any) -> dict[str, Any]:
+    """The message of a tool's result."""
+    call = field(part, "origin")  # Haystack
+    name = first_field(part, _NAME) or first_field(call, _NAME)
+    states = (field(part, "status"), field(part, "outcome"), part_type(part).replace("retry-prompt", "error"))
+    failed = True in (field(part, "is_error"), field(part, "error")) or not _FAILED.isdisjoint(
+        state for state in states if isinstance(state, str)
+    )
+    return {
+        "role": "tool",
+        "tool_call_id": str(first_field(part, _ID) or first_field(call, _ID) or ""),
+        "content": first_field(part, _CONTENT),
+        **({"name": name} if isinstance(name, str) else {}),
+        **({"status": "error"} if failed else {}),
+    }
 
 
 def last_answer(messages: Sequence[Any]) -> str:
     """The text of the assistant's last message."""
-    return next(_text(_field(message, "content")) for message in reversed(messages) if _role(message) == "assistant")
+    return next(_text(content_of(message)) for message in reversed(messages) if role_of(message) == "assistant")
 
 
 def _refusal(messages: Sequence[Any]) -> str:
     """The words with which OpenAI's model refuses in place of its last answer; "" where it answers."""
-    last = next(message for message in reversed(messages) if _role(message) == "assistant")
-    content = _field(last, "content")
+    last = next(message for message in reversed(messages) if role_of(message) == "assistant")
+    content = content_of(last)
     parts = content if isinstance(content, list | tuple) else ()
-    refusals = [text for part in (last, *parts) if isinstance(text := _field(part, "refusal"), str)]
+    refusals = [text for part in (last, *parts) if isinstance(text := field(part, "refusal"), str)]
     return refusals[0] if refusals and _text(content) in {"", refusals[0]} else ""
 
 
@@ -301,39 +337,36 @@ def plain_message(message: Any) -> dict[str, Any]:
     >>> plain_message({"role": "assistant", "content": None, "tool_calls": [call]})["tool_calls"]
     [{'id': 'c1', 'name': 'add', 'arguments': {'a': 1}}]
     """
-    more = _field(message, "additional_kwargs")
-    calls = _field(message, "tool_calls") or _field(more, "tool_calls") or _calls_in(_field(message, "content"))
+    more = field(message, "additional_kwargs")
+    of_parts = [part for kind, part in parts_of(message) if kind == CALL]
+    calls = field(message, "tool_calls") or field(more, "tool_calls") or of_parts
     calls = calls if isinstance(calls, list | tuple) else ()
-    single = _field(message, "function_call") or _field(more, "function_call")
-    plain: dict[str, Any] = {"role": _role(message), "content": _text(_field(message, "content"))}
+    single = field(message, "function_call") or field(more, "function_call")
+    plain: dict[str, Any] = {"role": role_of(message), "content": _text(content_of(message))}
     if plain_calls := [tool_call(call) for call in (*calls, *([single] if single and not calls else []))]:
         plain["tool_calls"] = plain_calls
     for key in ("tool_call_id", "name", "status"):
-        value = _field(message, key) or _field(more, key)
+        value = field(message, key) or field(more, key)
         if isinstance(value, str) and (plain["role"] == "tool" or key == "name"):
             plain[key] = value
     return plain
 
 
-def _calls_in(content: Any) -> list[Any]:
-    """The calls of tools among the parts of a message, where Anthropic's messages have them."""
-    parts = content if isinstance(content, list | tuple) else ()
-    return [part for part in parts if _field(part, "type") in _CALL_PARTS]
-
-
 def tool_call(call: Any) -> dict[str, Any]:
     """A tool call in the common form: `id`, `name` and `arguments`, which are a mapping if they can be read as one."""
-    function = _field(call, "function") or _field(call, "custom") or call
+    function = field(call, "function") or field(call, "custom") or call
     function = {"name": function, **call} if isinstance(function, str) and isinstance(call, Mapping) else function
-    arguments: Any = next((value for key in _ARGUMENTS if (value := _field(function, key))), {})
+    arguments: Any = next((value for key in _ARGUMENTS if (value := field(function, key))), {})
     if isinstance(arguments, str):
         try:
             read = json.loads(arguments)
         except (ValueError, RecursionError):
             read = arguments
         arguments = read if isinstance(read, Mapping) else arguments
-    name = _field(function, "name") or _field(function, "tool_name") or _field(function, "tool") or ""
-    return {"id": str(_field(call, "id") or _field(call, "tool_id") or ""), "name": str(name), "arguments": arguments}
+    # A tool of the provider itself is named by the type of its call: web_search_call.
+    kind = part_type(call)
+    name = first_field(function, _NAME) or ("" if kind in _UNNAMED else kind.removesuffix("_call"))
+    return {"id": str(first_field(call, _ID) or ""), "name": str(name), "arguments": arguments}
 
 
 def agent_metadata(messages: Sequence[Mapping[str, Any]], usages: Iterable[Any]) -> dict[str, Any]:
@@ -386,38 +419,32 @@ def tokens_in(value: Any) -> dict[str, int] | None:
     >>> tokens_in({"usage": {"input_tokens": 9, "cache_read_input_tokens": 90, "output_tokens": 2}})
     {'input_tokens': 99, 'output_tokens': 2, 'cached_input_tokens': 90}
     """
-    about = _field(value, "response_metadata")
-    raw = _field(value, "raw")
-    blocks = (
-        _field(value, "usage_metadata"), *(_field(about, key) for key in ("token_usage", "usage")),
-        _field(value, USAGE), _field(raw, USAGE), _field(raw, "usage_metadata"), _field(value, "additional_kwargs"),
-        value,
-    )  # fmt: skip
+    blocks = (_at(value, path) for path in _USAGES)
     return next((counts for block in blocks if block is not None and (counts := _counts(block)) is not None), None)
 
 
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        value = field(value, key)
+    return value
+
+
 def _counts(usage: Any) -> dict[str, int] | None:
-    input_tokens, output_tokens = (
-        next((_whole(usage, key, n) for key in keys if _is_count(n := _field(usage, key))), None)
-        for keys in (_INPUT, _OUTPUT)
-    )
-    if input_tokens is None or output_tokens is None:
+    given, made = (next((key for key in keys if _is_count(field(usage, key))), "") for keys in (_INPUT, _OUTPUT))
+    if not given or not made:
         return None
-    counts = {"input_tokens": input_tokens, "output_tokens": output_tokens}
-    for path in _CACHED:
-        value = usage
-        for key in path:
-            value = _field(value, key)
-        if _is_count(value):
-            counts["cached_input_tokens"] = value
-            break
-    more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := _field(usage, key))}
-    return counts | more
+    input_tokens, output_tokens = field(usage, given), field(usage, made)
+    if field(usage, "total_tokens") != input_tokens + output_tokens:
+        input_tokens, output_tokens = _whole(usage, given), _whole(usage, made)
+    cached = [n for path in _CACHED if _is_count(n := _at(usage, path))]
+    more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := field(usage, key))}
+    more |= {"cached_input_tokens": cached[0]} if cached else {}
+    return {"input_tokens": input_tokens, "output_tokens": output_tokens, **more}
 
 
-def _whole(usage: Any, key: str, count: int) -> int:
+def _whole(usage: Any, key: str) -> int:
     """A count with those that the provider gives beside it."""
-    return count + sum(int(n) for other in _BESIDE.get(key, ()) if _is_count(n := _field(usage, other)))
+    return sum(int(n) for name in (key, *_BESIDE.get(key, ())) if _is_count(n := field(usage, name)))
 
 
 def _is_count(value: Any) -> bool:
@@ -426,17 +453,7 @@ def _is_count(value: Any) -> bool:
 
 def answers_among(messages: Sequence[Any], own: int) -> list[Any]:
     """The assistant's messages among the last `own` ones; each is the reply of a model, which may report tokens."""
-    return [message for message in messages[len(messages) - own :] if _role(message) == "assistant"]
-
-
-def _field(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-
-
-def _role(message: Any) -> str:
-    role = _field(message, "role") or _field(message, "type") or ""
-    name = str(role.value if isinstance(role, Enum) else role)
-    return _ROLES.get(name, name)
+    return [message for message in messages[len(messages) - own :] if role_of(message) == "assistant"]
 
 
 def _text(content: Any) -> str:
@@ -445,26 +462,23 @@ def _text(content: Any) -> str:
         return content or ""
     if not isinstance(content, list | tuple):
         return json.dumps(content, ensure_ascii=False, default=described)
-    return shown_content([plain for part in content if (plain := _plain_part(part)) is not None])
+    return shown_content([_plain_part(part) for part in content if not is_call_part(part)])
 
 
 def _plain_part(part: Any) -> Any:
-    """A part in a form that `shown_content` accepts; None for tool calls and reasoning, which are shown elsewhere."""
-    text = part if isinstance(part, str) else _field(part, "refusal" if _kind(part) == "refusal" else "text")
+    """A part in a form that `shown_content` accepts."""
+    kind = part_type(part)
+    text = part if isinstance(part, str) else field(part, "refusal" if kind == "refusal" else "text")
+    if text is None and kind in _TEXTS:
+        text = _text(field(part, "content"))
     if isinstance(text, str):
         return text
-    if is_call_part(part):
-        return None
-    return part if isinstance(part, Mapping) else f"[{_kind(part)}]"
+    return part if isinstance(part, Mapping) else f"[{kind or 'part'}]"
 
 
 def is_call_part(part: Any) -> bool:
     """Whether a part of a content is a call of a tool, or reasoning, which stand elsewhere or are not kept."""
-    return _kind(part) in _UNSHOWN_PARTS
-
-
-def _kind(part: Any) -> str:
-    return str(_field(part, "type") or _field(part, "block_type") or "part")  # LlamaIndex has the latter
+    return part_kind(part)[0] in {CALL, REASONING}
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
