@@ -30,6 +30,7 @@ LEAST = {
     "what others got": 1.0,
     "decimal commas": 1.0,
     "citation marks": 1.0,
+    "range of fractions": 1.0,
 }
 """Per family of replies that people wrote as judges do: the share that is read as they meant it."""
 PUBLISHED = [

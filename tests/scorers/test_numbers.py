@@ -263,6 +263,9 @@ class TestPowersAndFractions:
             ("$-\\frac{2}{4}$", [-0.5]),
             ("2\\dfrac{1}{2} or 3 1/4", [2.5, 3.25]),
             (r"\frac58, \dfrac{-1}8, y=\approx\tfrac1{16}", [0.625, -0.125, 0.0625]),
+            (r"\boxed{3 \over 4}, $x = {-{1}\over{8}}$", [0.75, -0.125]),
+            (r"${x + 3 \over 4}$", [3, 4]),
+            (r"1_000_000 of 8\_000.5, v_1_000, 1011_2", [1_000_000, 8000.5, 1011]),
             ("on 3/4/2024, 1/0 and 3.5/7", [3, 4, 2024, 1, 0, 3.5, 7]),
         ],
     )
@@ -278,6 +281,7 @@ class TestPowersAndFractions:
             ("3.2 × 10^4", "5.1 × 10^4", "final", False),
             ("3/4", "it is 4/3", "all", False),
             ("3/4", "it is \\frac43", "all", False),
+            ("3/4", "it is ¾ of a cup", "all", True),
             ("3/4", "3 out of 4", "all", True),
             ("8", "I give it 8/10", "all", True),
         ],

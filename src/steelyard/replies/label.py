@@ -26,7 +26,7 @@ _WRAP: Final = (
     r"|级别|类别)\s?)?[\"'(\[{<]{0,3}"
 )
 _MARK: Final = (
-    r"(?:\[\[|【|\\(?:boxed|fbox)\s{0,2}\{\s{0,8}\{?|<(?:label|verdict|answer|result|grade|category|rating|choice)>"
+    r"(?:\[\[|【|\\(?:boxed|fbox)\s{0,2}\{\s{0,8}\{?|<(?:final_)?(?:label|verdict|answer|result|grade|category|rating|choice)>"
     r"|\[RESULT\]:?)\s{0,6}[(\"']?"
 )
 _MARK_ENDS: Final = re.compile(r"[)\"']?\s{0,6}(?:\]\]?|\}|】|<|\n|\Z|[.。])")

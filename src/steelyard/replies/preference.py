@@ -57,11 +57,12 @@ _BOUND: Final = re.compile(
 _OWN: Final = rf"['\"\])]{{0,2}}(?:'?s?\s(?:\w{{1,12}}\s)?{NOUN})?"
 _BRACKET: Final = r"(?:(?<!写)(?<!写\s)\[\[|【|\\(?:boxed|fbox)\s{0,2}\{{1,2}"
 _MARK: Final = re.compile(
-    rf"{_BRACKET}|<(?:winner|verdict|answer|choice|preference|decision|result)>|\[RESULT\]:?)\s{{0,6}}\Z", FLAGS
+    rf"{_BRACKET}|<(?:final_)?(?:winner|verdict|answer|choice|preference|decision|result)>|\[RESULT\]:?)\s{{0,6}}\Z",
+    FLAGS,
 )
 _MARK_ENDS: Final = re.compile(rf"\s{{0,6}}(?:\]\]?(?!{_OF('instruction')})|\}}|】|<|\n|\Z|[.。])", FLAGS)
 _LETTER_MARK: Final = re.compile(
-    rf"{_BRACKET}|<(?:winner|verdict|answer|choice)>)\s{{0,6}}(?P<letter>[A-Ca-c])\s{{0,6}}(?:\]\]|\}}|】|</)"
+    rf"{_BRACKET}|<(?:final_)?(?:winner|verdict|answer|choice)>)\s{{0,6}}(?P<letter>[A-Ca-c])\s{{0,6}}(?:\]\]|\}}|】|</)"
 )
 _NUMBER: Final = re.compile(
     r"\A[\s\"'(\[]{0,4}(?P<alone>[12])[\"')\].]{0,3}\s{0,4}(?:\Z|\n[\s#]{0,6}(?:reason|explanation|rationale|理由|原因))"

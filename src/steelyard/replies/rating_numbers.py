@@ -52,6 +52,7 @@ _BODY: Final = (
     rf"(?P<unit2>{_UNIT})?(?:之间)?(?:{_OVER.replace('<top>', '<top2>')})?)?"
     rf"|(?P<stars>(?:[{_STARS}]\ufe0f?\s?){{1,12}})(?P<half_star>½|✬|⯨)?(?P<empty>(?:[☆✩]\ufe0f?\s?){{0,12}}))"
 )
+_TO_ANOTHER: Final = re.compile(r"\s{1,3}(?:or|to|and|[-–—~])\s{1,3}|[-–—~]|\s?(?:或者?|至|到)\s?", re.IGNORECASE)
 _SUM: Final = re.compile(r"\s?(?:points?\s|分)?(?:[-+*×÷−]|minus|plus|减|加)\s?\d[^\n=]{0,40}?(?:=|\bequals\b)")
 
 
@@ -127,7 +128,28 @@ def numbers(text: str) -> list[RatingNumber]:
         if begin >= position and (match := _NUMBER.match(text, begin)) is not None:
             matches.append(match)
             position = match.end()
-    return [_starred(match) if match["stars"] else _number(match) for match in matches if not _is_part(text, match)]
+    listed = [_starred(match) if match["stars"] else _number(match) for match in matches if not _is_part(text, match)]
+    return _with_ranges_of_fractions(text, listed)
+
+
+def _with_ranges_of_fractions(text: str, listed: list[RatingNumber]) -> list[RatingNumber]:
+    """The numbers with "7/10 or 8/10" as the one range that "7 or 8 out of 10" is; "from 7/10 to 8/10" is a change."""
+    ranged: list[RatingNumber] = []
+    for number in listed:
+        last = ranged[-1] if ranged and number.top is not None else None
+        if (
+            last is not None
+            and last.top == number.top
+            and last.value is not None
+            and number.value is not None
+            and _TO_ANOTHER.fullmatch(text, last.end, number.start)
+            and not text.endswith("from ", 0, last.start)
+        ):
+            bounds = (last.value, number.value)
+            ranged[-1] = last._replace(stop=number.stop, end=number.end, value=None, bounds=bounds)
+        else:
+            ranged.append(number)
+    return ranged
 
 
 def _is_part(text: str, match: re.Match[str]) -> bool:

@@ -69,7 +69,7 @@ def _before(*leads: str) -> re.Pattern[str]:
 
 _SEPARATOR: Final = r"(?:[\"'\])}]{0,3}\s{0,4}(?::|=|-{1,2}>?|[–—→]|】|>)\s{0,4}|[\])】]\s{0,3}|[ \t]{0,9}\n\s{0,6})"
 _MARKED: Final = _before(
-    r"\[\[|【|\\(?:boxed|fbox)\s{0,2}\{|<(?:answer|verdict|result|judge?ment|decision|label)>|\[RESULT\]\s{0,4}:?"
+    r"\[\[|【|\\(?:boxed|fbox)\s{0,2}\{|<(?:final_)?(?:answer|verdict|result|judge?ment|decision|label)>|\[RESULT\]\s{0,4}:?"
     r"|(?:^|\?)[ \t]{0,6}A:"
 )
 _LABELLED: Final = _before(

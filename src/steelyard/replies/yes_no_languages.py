@@ -37,7 +37,7 @@ _LINE_ENDS: Final = re.compile(r"[ \t.!。)\]}\"'»|;,_~*-]{0,12}$", re.MULTILIN
 _OPENS: Final = re.compile(r"\A[\s(\[{\"'«<$|>:.¡✅❌✔✖✓✗☑☒️-]{0,10}\Z")
 _OPENING_ENDS: Final = re.compile(r"[\"'»)\]]?\s{0,2}(?:[.,;:!。、,،؛।]|[–—]|-\s|\n|\Z)")
 _MARKED: Final = re.compile(
-    rf"(?:\[\[|【|\\boxed\s?\{{|<(?:answer|verdict|result)>|\[RESULT\]:?){_MARKS}\Z", re.IGNORECASE
+    rf"(?:\[\[|【|\\boxed\s?\{{|<(?:final_)?(?:answer|verdict|result)>|\[RESULT\]:?){_MARKS}\Z", re.IGNORECASE
 )
 
 

@@ -1,6 +1,6 @@
 """Scores whether an output contains the reference's numbers, in whatever notation they are written.
 
-Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5 and, with a decimal
+Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5, 1_234 and, with a decimal
 comma, 1 234,5; 1.2e3 and 1.2 x 10^3, 12 %, 1.5 million, 5k, 2 Mio., 3 crore; 一百二十三, 二〇二四, 三点五, 百分之十二,
 3万5千 and 1.5亿. Not read are words ("twelve"), parts of a name or a version (GPT-4, H2O, 1.2.3), and the exponent of a
 unit (cm^2). A fraction (1/2) is two numbers, or one where the caller says so. A Chinese digit alone counts where it
@@ -212,6 +212,12 @@ _FRAC: Final = re.compile(
     r"\s?(?:\{\s?(?P<under>\d{1,15})\s?\}|(?P<other>\d))"
 )
 """A fraction of TeX, which takes a digit without braces for a whole part: \\frac34 is 3/4, \\frac1{72} is 1/72."""
+_OVER: Final = re.compile(
+    r"(?:(?<=[{$(=])|^)(\s?[-−+]?)\{?(\d{1,15})\}?\s?\\over\s?\{?(\d{1,15})\}?(?=\s?(?:[}$).,;]|$))", re.MULTILINE
+)
+"""The same in plain TeX: {3 \\over 4}."""
+_UNDERSCORED: Final = re.compile(r"(?<![\w.\\])\d{1,3}(?:\\?_\d{3})+(?!\w)")
+"""Thousands parted as programs write them: 1_000_000."""
 _ESCAPED: Final = re.compile(r"\\([%$])|\\!")
 _APART: Final = re.compile(
     r"\\[A-Za-z]{2,}+(?=\.?\d)|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|HKD|TWD|SGD|KRW|AUD|NZD|CAD|CHF|BRL|MXN|ZAR|Rs)(?=\d)"
@@ -273,7 +279,7 @@ def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = Fals
     typeset = without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009")
     typeset = _ESCAPED.sub(r"\1", typeset)
     typeset = _DASH.sub("-", _NEGATIVE.sub(r"\1-", _EMPHASIS.sub(" ", typeset)))
-    typeset = _FRAC.sub(_braced, typeset)
+    typeset = _with_fracs(_UNDERSCORED.sub(lambda match: re.sub(r"\D", "", match[0]), typeset))
     typeset = _VULGAR.sub(lambda match: _mixed(match["whole"], *_parts_of(match["sign"]), point), typeset)
     if fractions:
         typeset = _FRACTION.sub(lambda match: _fraction(match, point), typeset)
@@ -289,7 +295,11 @@ def _power_of_ten(match: re.Match[str]) -> str:
 
 
 def _has_fraction(text: str) -> bool:
-    return _FRACTION.search(_FRAC.sub(_braced, text)) is not None
+    return (_FRACTION.search(_with_fracs(text)) or _VULGAR.search(text)) is not None
+
+
+def _with_fracs(text: str) -> str:
+    return _FRAC.sub(_braced, _OVER.sub(r"\1\\frac{\2}{\3}", text))
 
 
 def _braced(match: re.Match[str]) -> str:
