@@ -8,6 +8,7 @@ from steelyard import ConfigError, ExactMatch, Output, Sample, evaluate
 from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.prompts.sample_values import with_passage
+from steelyard.prompts.trajectory import read_trajectory
 from steelyard.report.exports import records
 from steelyard.report.exports.records import legacy_rows
 from steelyard.report.exports.workbook import write_workbook
@@ -71,6 +72,58 @@ def test_the_tokens_of_a_row_count_for_a_reply_that_reports_none(tmp_path, more)
     output = Replay(written(tmp_path, "u.jsonl", json.dumps(row)))(Sample("1", "How many?"))
     assert output.value == "Two."
     assert output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
+
+
+@pytest.mark.parametrize(
+    ("called", "given"), [("tools_called", "input_parameters"), ("toolsCalled", "inputParameters")]
+)
+def test_the_tools_that_a_test_case_of_deepeval_called_are_its_calls(tmp_path, called, given):
+    call = {"name": "weather", "type": "FUNCTION", "output": "18 degrees", given: {"city": "Rome"}}
+    row = {"input": "How warm?", "actual_output": "It is 18.", called: [call]}
+    target = Replay(written(tmp_path, "d.json", json.dumps([row])), id="input", output="actual_output")
+    output = target(Sample("1", "How warm?"))
+    (use,) = read_trajectory(output).calls
+    assert (output.value, use.name, use.arguments, use.result) == (
+        "It is 18.", "weather", {"city": "Rome"}, "18 degrees",
+    )  # fmt: skip
+
+
+def test_calls_of_the_user_of_tau2_bench_are_not_the_agents(tmp_path):
+    messages = [
+        {"role": "user", "content": "My phone has no data.", "tool_calls": None},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "get_line", "arguments": {"n": 1}}]},
+        {"id": "c1", "role": "tool", "content": "Line not found", "requestor": "assistant", "error": True},
+        {"role": "assistant", "content": "Please toggle data.", "tool_calls": None},
+        {"role": "user", "content": None, "tool_calls": [{"id": "u1", "name": "toggle", "requestor": "user"}]},
+        {"id": "u1", "role": "tool", "content": "Data on", "requestor": "user", "error": False},
+    ]
+    row = {"id": "s1", "task_id": "t1", "messages": messages}
+    output = Replay(written(tmp_path, "s.json", json.dumps([row])), id="task_id")(Sample("t1", "?"))
+    assert output.value == "Please toggle data."
+    (use,) = read_trajectory(output).calls
+    assert (use.name, use.result, use.is_error) == ("get_line", "Line not found", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "error"),
+    [
+        (
+            "s.jsonl",
+            {"name": "chat m", "kind": "SPAN_KIND_CLIENT", "attributes": {}},
+            "no 'id'; spans of OpenTelemetry",
+        ),
+        ("s.jsonl", {"resourceSpans": []}, "no 'id'; spans of OpenTelemetry are not outputs: write a row for each"),
+        ("s.json", {"resourceSpans": []}, "with a text for each; spans of OpenTelemetry are not outputs"),
+        (
+            "t.json",
+            {"info": {}, "tasks": [], "simulations": []},
+            "if the outputs are the list tasks or simulations, sav",
+        ),
+    ],
+)
+def test_a_file_that_holds_outputs_elsewhere_is_told_how_to_be_written(tmp_path, name, row, error):
+    with pytest.raises((ConfigError, DataError), match=error):
+        check_options(Replay(written(tmp_path, name, json.dumps(row))))
 
 
 def test_an_output_of_its_own_wins_over_what_litellm_logs(tmp_path):

@@ -53,12 +53,13 @@ Gemini, Strands, Semantic Kernel, Google ADK."""
 _NAME: Final = ("name", "tool_name", "tool", "function_name")
 _UNNAMED: Final = frozenset({"function", "custom", "function_call", "tool_call", "custom_tool_call", "tool_use"})
 """Types of calls that say nothing of the tool."""
-_ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input", "action")
+_ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input", "input_parameters", "action")
 _ID: Final = ("tool_call_id", "call_id", "tool_use_id", "id", "tool_id")
 _CONTENT: Final = ("content", "output", "result", "response")
 _TEXTS: Final = frozenset({"text", "user-prompt", "system-prompt"})
 """Types of parts that have their text under `content` in Pydantic AI and OpenTelemetry."""
-_FAILED: Final = frozenset({"error", "failed"})
+_ERRORS: Final = ("is_error", "error", "tool_call_error")
+_FAILED: Final = frozenset({"error", "failed", "retry-prompt"})
 _KEPT: Final = ("tool_calls", "function_call", "additional_kwargs", "name", "tool_call_id", "status", "refusal")
 _INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count", "prompt_eval_count")
 _OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count", "eval_count")
@@ -217,6 +218,17 @@ def reported_usage(output: Output | None, *, through_journal: bool) -> Mapping[s
     return None if output is None or through_journal else tokens_in(output.metadata.get(USAGE))
 
 
+def called_and_answered(calls: Sequence[Any], answer: str) -> list[dict[str, Any]]:
+    """The messages of an agent of which only the calls of tools, with their outputs, and the answer are known.
+
+    >>> called_and_answered([{"name": "search", "input_parameters": {"q": "tide"}, "output": "At 6."}], "At 6.")[1]
+    {'role': 'tool', 'name': 'search', 'content': 'At 6.'}
+    """
+    results = [{"role": "tool", "name": field(call, "name"), "content": field(call, "output")} for call in calls]
+    called = [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
+    return [*called, {"role": "assistant", "content": answer}]
+
+
 def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a list of chat messages with at least one of the assistant, as agents return it.
 
@@ -281,17 +293,21 @@ def _result(part: Any) -> dict[str, Any]:
     """The message of a tool's result."""
     call = field(part, "origin")  # Haystack
     name = first_field(part, _NAME) or first_field(call, _NAME)
-    states = (field(part, "status"), field(part, "outcome"), part_type(part).replace("retry-prompt", "error"))
-    failed = True in (field(part, "is_error"), field(part, "error")) or not _FAILED.isdisjoint(
-        state for state in states if isinstance(state, str)
-    )
     return {
         "role": "tool",
         "tool_call_id": str(first_field(part, _ID) or first_field(call, _ID) or ""),
         "content": first_field(part, _CONTENT),
         **({"name": name} if isinstance(name, str) else {}),
-        **({"status": "error"} if failed else {}),
+        **({"status": "error"} if _failed(part) else {}),
     }
+
+
+def _failed(result: Any) -> bool:
+    """Whether a tool's result is marked as an error."""
+    states = (field(result, "status"), field(result, "outcome"), part_type(result))
+    return any(field(result, name) is True for name in _ERRORS) or any(
+        isinstance(state, str) and state in _FAILED for state in states
+    )
 
 
 def last_answer(messages: Sequence[Any]) -> str:
@@ -349,6 +365,8 @@ def plain_message(message: Any) -> dict[str, Any]:
         value = field(message, key) or field(more, key)
         if isinstance(value, str) and (plain["role"] == "tool" or key == "name"):
             plain[key] = value
+    if plain["role"] == "tool" and _failed(message):
+        plain["status"] = "error"
     return plain
 
 

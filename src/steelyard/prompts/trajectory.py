@@ -117,7 +117,8 @@ def _tool_uses(messages: Sequence[Mapping[str, Any]]) -> tuple[ToolUse, ...]:
     waiting = {position: message for position, message in enumerate(messages) if message["role"] == "tool"}
     uses: list[ToolUse] = []
     for position, message in enumerate(messages):
-        for call in message.get("tool_calls", ()):
+        # A user of tau2-bench has tools as well, whose calls are not the agent's.
+        for call in message.get("tool_calls", ()) if message["role"] == "assistant" else ():
             result_position = next(
                 (index for index, result in waiting.items() if index > position and _answers(result, call)), None
             )

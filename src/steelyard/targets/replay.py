@@ -32,6 +32,7 @@ from steelyard.prompts.agent_messages import (
     MESSAGES,
     USAGE,
     agent_metadata,
+    called_and_answered,
     conversation_output,
     is_answered_conversation,
     summed_usage,
@@ -55,6 +56,10 @@ _MOST_IN_A_CELL: Final = 32_767
 """Characters; a text that fills a cell of a workbook was cut."""
 _LOOKED_FOR: Final = frozenset({"contexts", "sources", "confidence"})
 """Keys that rows may lack unless the user names them."""
+_SPANS: Final = (
+    "spans of OpenTelemetry are not outputs: write a row for each sample, with its id and, as 'messages', what is in "
+    "gen_ai.input.messages and gen_ai.output.messages"
+)
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -188,7 +193,8 @@ def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tup
         for name in (ident, output):
             if name not in row and not (name == output and MESSAGES in row):
                 hint = "; a column with the question serves as well" if name == ident else ""
-                raise ConfigError(f"{file.name} {place} has no {name!r}{did_you_mean(name, row)}{hint}")
+                hint = f"; {_SPANS}" if _is_of_spans(row) else f"{did_you_mean(name, row)}{hint}"
+                raise ConfigError(f"{file.name} {place} has no {name!r}{hint}")
         try:
             stored = _output_of(row, names)
         except ValueError as error:
@@ -247,6 +253,9 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
         ValueError: `messages` does not hold a conversation.
     """
     value = row.get(output)
+    called = row.get("tools_called") or row.get("toolsCalled")  # of DeepEval, whose later versions have the latter
+    if isinstance(value, str) and isinstance(called, list) and all(isinstance(call, dict) for call in called):
+        value = called_and_answered(called, value)
     reply = conversation_output(value) if isinstance(value, list | Mapping) else None
     if reply is not None and USAGE not in reply.metadata:
         reply = replace(reply, metadata={**reply.metadata, **agent_metadata([], [row.get(USAGE)])})
@@ -300,13 +309,20 @@ def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) and not set(row) <= set(value) else None
 
 
+def _is_of_spans(row: Mapping[str, Any]) -> bool:
+    return "resourceSpans" in row or isinstance(row.get("attributes"), Mapping)
+
+
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
     if mapping and set(mapping) == {str(number) for number in range(len(mapping))}:
         # BIRD's own evaluator scores an output that is not text (a refused prompt is 0) as an empty statement.
         texts = [mapping[str(number)] for number in range(len(mapping))]
         return _Outputs(lines=tuple(split_line(text) if isinstance(text, str) else SqlLine("", "") for text in texts))
     if any(isinstance(value, dict | list) for value in mapping.values()):
-        raise DataError(f"{name}: expected an object of id to output, with a text for each")
+        lists = [key for key, value in mapping.items() if isinstance(value, list)]
+        hint = f"; if the outputs are the list {' or '.join(lists[:3])}, save it alone" if lists else ""
+        hint = f"; {_SPANS}" if _is_of_spans(mapping) else hint
+        raise DataError(f"{name}: expected an object of id to output, with a text for each{hint}")
     return _Outputs(MappingProxyType({ident: Output(value) for ident, value in mapping.items()}))
 
 
