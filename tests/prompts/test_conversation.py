@@ -103,6 +103,33 @@ def test_messages_are_found_in_cells(cell):
     assert messages_in(cell) == [USER]
 
 
+def test_messages_with_their_content_in_parts_are_sent_with_a_content():
+    turns = [  # of Gemini
+        {"role": "user", "parts": [{"text": "How warm is it?"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {"city": "Rome"}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": "18"}}]},
+        {"role": "user", "parts": [{"text": "And here?"}, {"inlineData": {"mimeType": "image/png", "data": "AAEC"}}]},
+    ]
+    asked, called, result, again = messages_in(json.dumps(turns))
+    assert asked == {"role": "user", "content": "How warm is it?"}
+    assert called["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city": "Rome"}'}
+    assert (result["role"], result["content"]) == ("tool", "18")
+    assert result["tool_call_id"] == called["tool_calls"][0]["id"]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}
+    assert again["content"] == [{"type": "text", "text": "And here?"}, picture]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "parts": [{"type": "text", "content": "Why?"}]},  # of OpenTelemetry
+        {"role": "user", "blocks": [{"block_type": "text", "text": "Why?"}]},  # of LlamaIndex
+    ],
+)
+def test_parts_of_a_message_are_its_content(message):
+    assert messages_in([message]) == [{"role": "user", "content": "Why?"}]
+
+
 def test_messages_without_commas_between_them_as_numpy_prints_them_are_found():
     turns = [{"role": "user", "content": "a} {b"}, {"role": "assistant", "content": "it's } {"}]
     assert messages_in("[" + "\n ".join(map(str, turns)) + "]") == turns

@@ -480,10 +480,10 @@ def _text(content: Any) -> str:
         return content or ""
     if not isinstance(content, list | tuple):
         return json.dumps(content, ensure_ascii=False, default=described)
-    return shown_content([_plain_part(part) for part in content if not is_call_part(part)])
+    return shown_content([plain_part(part) for part in content if part_kind(part)[0] not in {CALL, REASONING}])
 
 
-def _plain_part(part: Any) -> Any:
+def plain_part(part: Any) -> Any:
     """A part in a form that `shown_content` accepts."""
     kind = part_type(part)
     text = part if isinstance(part, str) else field(part, "refusal" if kind == "refusal" else "text")
@@ -492,11 +492,6 @@ def _plain_part(part: Any) -> Any:
     if isinstance(text, str):
         return text
     return part if isinstance(part, Mapping) else f"[{kind or 'part'}]"
-
-
-def is_call_part(part: Any) -> bool:
-    """Whether a part of a content is a call of a tool, or reasoning, which stand elsewhere or are not kept."""
-    return part_kind(part)[0] in {CALL, REASONING}
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

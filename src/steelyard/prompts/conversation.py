@@ -19,8 +19,9 @@ from typing import Any, Final, TypeGuard
 
 from steelyard.escaping import cell_text
 from steelyard.plain_json import described, mapping_or_empty
-from steelyard.prompts.agent_messages import is_call_part, plain_message, tool_call
+from steelyard.prompts.agent_messages import plain_message, plain_part, tool_call, with_separate_results
 from steelyard.prompts.language import language_of
+from steelyard.prompts.message_forms import content_of, field, parts_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
 
@@ -60,7 +61,8 @@ def messages_in(cell: Any) -> list[Message] | None:
     """The messages in a cell of a dataset, which is a list or the JSON text of one; None if it has no messages.
 
     Of an object with the key `messages`, the value of that key is read. Messages of LangChain and Ragas, which have a
-    `type` for a role, and of ShareGPT, which have `from` and `value`, get the role. Keys without a value are left out,
+    `type` for a role, and of ShareGPT, which have `from` and `value`, get the role, and those with `parts` (Gemini) or
+    `blocks` (LlamaIndex) the content. Keys without a value are left out,
     but for `content`: Parquet and DeepEval write each key into each message, and endpoints refuse those that they do
     not know.
 
@@ -80,11 +82,13 @@ def messages_in(cell: Any) -> list[Message] | None:
         return _as_sent(value)
     if not is_messages(value):
         return None
+    if any("content" not in message and isinstance(content_of(message), list) for message in value):
+        return _as_sent(with_separate_results(value))
     return [{key: part for key, part in message.items() if part is not None or key == "content"} for message in value]
 
 
 def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Messages of LangChain and Ragas as endpoints take them: with parts that are no text, and calls with an id.
+    """Messages of frameworks as endpoints take them: with parts that are no text, and calls with an id.
 
     Ragas keeps no ids, and the results of tools follow their calls.
     """
@@ -94,8 +98,7 @@ def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
     for turn in turns:
         message = plain_message(turn)
         message.pop("status", None)
-        content = turn["content"] if isinstance(turn["content"], list) else ()
-        parts = [_wire_part(part) for part in content if isinstance(part, str) or not is_call_part(part)]
+        parts = [_wire_part(part) for kind, part in parts_of(turn) if not kind]
         if not all(map(is_text_part, parts)):
             message["content"] = parts
         if calls := message.get("tool_calls"):
@@ -110,12 +113,15 @@ def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def _wire_part(part: Any) -> Any:
-    """A part of a content; a picture of LangChain's own form, of either version, in that of OpenAI."""
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    if not isinstance(part, Mapping) or part.get("type") != "image":
+    """A part of a content; text, and a picture of LangChain (either version) or Gemini, in the form of OpenAI."""
+    plain = plain_part(part)
+    if isinstance(plain, str):
+        return {"type": "text", "text": plain}
+    inline = field(part, "inline_data")
+    picture = inline if isinstance(inline, Mapping) else part
+    if picture is part and part.get("type") != "image":
         return part
-    media, data, url = part.get("mime_type"), part.get("base64") or part.get("data"), part.get("url")
+    media, data, url = field(picture, "mime_type"), picture.get("base64") or picture.get("data"), picture.get("url")
     if isinstance(media, str) and data:
         url = f"data:{media};base64,{data}"
     return {"type": "image_url", "image_url": {"url": url}} if isinstance(url, str) else part
