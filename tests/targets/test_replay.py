@@ -472,3 +472,28 @@ def test_likelihoods_and_several_replies_of_the_harness_are_refused(tmp_path, re
     advice = "output: filtered_resps takes" if reply == [["a", "b"]] else "the target likelihood"
     with pytest.raises(DataError, match=rf"line 1: expected one reply in 'resps'.* {advice}"):
         Replay(jsonl(tmp_path, harness_rows(reply, [["b"]]))).check()
+
+
+def test_results_of_a_batch_are_read_by_their_custom_ids_without_the_calls_that_failed(tmp_path):
+    body = {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Paris"}}]}
+    refused = {"status_code": 400, "body": {"error": {"message": "bad", "type": "invalid_request_error"}}}
+    expired = {"code": "batch_expired", "message": "This request could not be executed before the batch expired."}
+    rows = [
+        {"id": "batch_req_1", "custom_id": "q1", "response": {"status_code": 200, "body": body}, "error": None},
+        {"id": "batch_req_2", "custom_id": "q2", "response": refused, "error": None},
+        {"id": "batch_req_3", "custom_id": "q3", "response": None, "error": expired},
+    ]
+    path = written(tmp_path, "batch.jsonl", "\n".join(map(json.dumps, rows)))
+    for target in (Replay(path), Replay(path, id="custom_id", output="response")):
+        assert outputs(target, "q1") == ["Paris"]
+        for failed in ("q2", "q3"):
+            with pytest.raises(LookupError, match="no output for sample"):
+                target(Sample(failed, "q"))
+    message = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Paris"}]}
+    errored = {"type": "errored", "error": {"type": "error", "error": {"type": "api_error", "message": "down"}}}
+    results = [("q1", {"type": "succeeded", "message": message}), ("q2", errored)]
+    rows = [{"custom_id": ident, "result": result} for ident, result in results]
+    anthropic = Replay(written(tmp_path, "results.jsonl", "\n".join(map(json.dumps, rows))))
+    assert outputs(anthropic, "q1") == ["Paris"]
+    with pytest.raises(LookupError, match="no output for sample"):
+        anthropic(Sample("q2", "q"))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -35,23 +34,16 @@ from steelyard.prompts.agent_messages import (
     called_and_answered,
     conversation_output,
     is_answered_conversation,
-    summed_usage,
-    tokens_in,
 )
 from steelyard.prompts.conversation import messages_in, transcript_of
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
 from steelyard.session.replies import refused_before
+from steelyard.targets.tool_logs import HARNESS, OF_BATCH, batch_rows, harness_rows, inspect_rows
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
 _INSPECT: Final = ("id", "output")
-_INSPECT_SCORING: Final = ("scorers", "scorer")
-"""Types of the event with which scoring begins, the second of Inspect before spans."""
-_HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
-"""Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
-_HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
-"""What the question is called in the data sets of its tasks."""
 _MOST_IN_A_CELL: Final = 32_767
 """Characters; a text that fills a cell of a workbook was cut."""
 _LOOKED_FOR: Final = frozenset({"contexts", "sources", "confidence"})
@@ -80,8 +72,8 @@ class Replay:
 
     Args:
         file: JSON lines, a JSON list, CSV or .xlsx with one output a row; one SQL statement a line (.sql, .txt); or a
-            .json object of id to output, such as BIRD's predictions; or a log of Inspect as .json, or samples of
-            lm-evaluation-harness (`--log_samples`).
+            .json object of id to output, such as BIRD's predictions; or a log of Inspect as .json, samples of
+            lm-evaluation-harness (`--log_samples`), or results of a batch of OpenAI or Anthropic.
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
@@ -174,12 +166,14 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
         return _Outputs(lines=(tuple(split_line(line) for line in text.rstrip().split("\n")) if text.strip() else ()))
     mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
     if mapping is not None and {"eval", "plan"} <= mapping.keys():
-        return _by_id(file, _inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
+        return _by_id(file, inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
     if mapping is not None:
         return _of_mapping(mapping, file.name)
     rows = _rows(file, text)
-    if rows and rows[0][1].keys() >= _HARNESS:
-        return _by_id(file, _harness_rows(rows, file.name, output), (*_INSPECT, *names[2:]))
+    if rows and rows[0][1].keys() >= HARNESS:
+        rows, names = harness_rows(rows, file.name, output), (*_INSPECT, *names[2:])
+    elif rows and ident in {"id", "custom_id"} and "custom_id" in rows[0][1] and rows[0][1].keys() & {*OF_BATCH}:
+        rows, names = batch_rows(rows), (*_INSPECT, *names[2:])
     return _by_id(file, rows, names)
 
 
@@ -324,92 +318,6 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
         hint = f"; {_SPANS}" if _is_of_spans(mapping) else hint
         raise DataError(f"{name}: expected an object of id to output, with a text for each{hint}")
     return _Outputs(MappingProxyType({ident: Output(value) for ident, value in mapping.items()}))
-
-
-def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    """The outputs of a log of Inspect, each by its input if that is a text of its own, else by its id.
-
-    An id may be the place in another order or excerpt of the dataset. A sample that failed has no output, whatever it
-    had answered before.
-    """
-    samples = log.get("samples")
-    if not isinstance(samples, list) or not samples or not all(isinstance(sample, dict) for sample in samples):
-        raise DataError(f"{name}: the log has no samples, only what was run; was it read with header_only?")
-    epochs = {str(sample.get("epoch")) for sample in samples}
-    if len(epochs) > 1:
-        raise DataError(f"{name}: the log has {len(epochs)} epochs, and one output a sample is read; run one epoch")
-    texts = Counter(text for sample in samples if isinstance(text := sample.get("input"), str))
-    rows = []
-    for number, sample in enumerate(samples, start=1):
-        output, messages = sample.get("output") or {}, sample.get("messages") or []
-        if not isinstance(output, dict) or not isinstance(messages, list):
-            raise DataError(f"{name} sample {number}: expected an object as output and a list of messages")
-        if output.get("choices") and not sample.get("error"):
-            called = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
-            text = sample.get("input")
-            ident = text if isinstance(text, str) and texts[text] == 1 else sample.get("id")
-            row = {"id": ident, "output": output.get("completion", "")}
-            steps = {MESSAGES: [*map(_inspect_message, messages)], USAGE: _inspect_usage(sample)} if called else {}
-            rows.append((f"sample {number}", row | steps))
-    return rows
-
-
-def _inspect_message(message: Any) -> Any:
-    """A message of Inspect; a tool's error, which stands beside an empty content there, as the content."""
-    error = message.get("error") if isinstance(message, dict) else None
-    if not isinstance(error, dict):
-        return message
-    return {**message, "status": "error", "content": message.get("content") or error.get("message")}
-
-
-def _inspect_usage(sample: Mapping[str, Any]) -> dict[str, int] | None:
-    """The tokens of all calls of a sample, but those of its scorers; None where the log does not have them.
-
-    The sample's own output has those of the last call alone.
-    """
-    usages = []
-    for event in sample.get("events") or []:
-        if not isinstance(event, dict) or event.get("type") in _INSPECT_SCORING:
-            break
-        if event.get("event") == "model" and event.get("cache") != "read":
-            usages.append(tokens_in(event.get("output")))
-    return summed_usage(usages)
-
-
-def _harness_rows(
-    rows: Sequence[tuple[str, Mapping[str, Any]]], name: str, output: str
-) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    """The replies in a log of lm-evaluation-harness, each by its question if that is a text of its own, else by its id.
-
-    A sample has a row for each filter, all with the same reply; with `output: filtered_resps` it is what a filter made
-    of the reply.
-    """
-    key = output if output in {"resps", "filtered_resps"} else "resps"
-    docs = {str(row.get("doc_id")): row.get("doc") for _, row in rows}
-    texts = {ident: _question_of(doc) for ident, doc in docs.items()}
-    counts = Counter(texts.values())
-    found = []
-    for place, row in rows:
-        reply, ident = row.get(key), str(row.get("doc_id"))
-        while isinstance(reply, list) and len(reply) == 1:
-            reply = reply[0]
-        if not isinstance(reply, str):
-            # The likelihood of one continuation is a number, and whether it is the likeliest.
-            texts_alone = reply if isinstance(reply, list) and all(isinstance(text, str) for text in reply) else []
-            why = (
-                "output: filtered_resps takes the one that a filter chose"
-                if key == "resps" and texts_alone and texts_alone[-1] not in {"True", "False"}
-                else "a task that compares the likelihoods of options has no replies: see the target likelihood"
-            )
-            raise DataError(f"{name} {place}: expected one reply in {key!r}, but got {reply!r:.60}; {why}")
-        text = texts[ident]
-        found.append((place, {"id": text if text and counts[text] == 1 else ident, "output": reply}))
-    return found
-
-
-def _question_of(doc: Any) -> str:
-    found = [doc[key] for key in _HARNESS_QUESTIONS if isinstance(doc.get(key), str)] if isinstance(doc, dict) else []
-    return str(found[0]) if found else ""
 
 
 def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:

@@ -1,0 +1,117 @@
+"""Outputs in the logs and results of other tools, as rows for `replay`: Inspect, lm-evaluation-harness, batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from steelyard.errors import DataError
+from steelyard.prompts.agent_messages import MESSAGES, USAGE, summed_usage, tokens_in
+
+_INSPECT_SCORING: Final = ("scorers", "scorer")
+"""Types of the event with which scoring begins, the second of Inspect before spans."""
+HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
+"""Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
+OF_BATCH: Final = ("response", "result")
+"""Keys beside `custom_id` in the results of a batch, as OpenAI and many others, and as Anthropic write them."""
+_HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
+"""What the question is called in the data sets of its tasks."""
+
+
+def inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The outputs of a log of Inspect, each by its input if that is a text of its own, else by its id.
+
+    An id may be the place in another order or excerpt of the dataset. A sample that failed has no output, whatever it
+    had answered before.
+    """
+    samples = log.get("samples")
+    if not isinstance(samples, list) or not samples or not all(isinstance(sample, dict) for sample in samples):
+        raise DataError(f"{name}: the log has no samples, only what was run; was it read with header_only?")
+    epochs = {str(sample.get("epoch")) for sample in samples}
+    if len(epochs) > 1:
+        raise DataError(f"{name}: the log has {len(epochs)} epochs, and one output a sample is read; run one epoch")
+    texts = Counter(text for sample in samples if isinstance(text := sample.get("input"), str))
+    rows = []
+    for number, sample in enumerate(samples, start=1):
+        output, messages = sample.get("output") or {}, sample.get("messages") or []
+        if not isinstance(output, dict) or not isinstance(messages, list):
+            raise DataError(f"{name} sample {number}: expected an object as output and a list of messages")
+        if output.get("choices") and not sample.get("error"):
+            called = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
+            text = sample.get("input")
+            ident = text if isinstance(text, str) and texts[text] == 1 else sample.get("id")
+            row = {"id": ident, "output": output.get("completion", "")}
+            steps = {MESSAGES: [*map(_inspect_message, messages)], USAGE: _inspect_usage(sample)} if called else {}
+            rows.append((f"sample {number}", row | steps))
+    return rows
+
+
+def _inspect_message(message: Any) -> Any:
+    """A message of Inspect; a tool's error, which stands beside an empty content there, as the content."""
+    error = message.get("error") if isinstance(message, dict) else None
+    if not isinstance(error, dict):
+        return message
+    return {**message, "status": "error", "content": message.get("content") or error.get("message")}
+
+
+def _inspect_usage(sample: Mapping[str, Any]) -> dict[str, int] | None:
+    """The tokens of all calls of a sample, but those of its scorers; None where the log does not have them.
+
+    The sample's own output has those of the last call alone.
+    """
+    usages = []
+    for event in sample.get("events") or []:
+        if not isinstance(event, dict) or event.get("type") in _INSPECT_SCORING:
+            break
+        if event.get("event") == "model" and event.get("cache") != "read":
+            usages.append(tokens_in(event.get("output")))
+    return summed_usage(usages)
+
+
+def harness_rows(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], name: str, output: str
+) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The replies in a log of lm-evaluation-harness, each by its question if that is a text of its own, else by its id.
+
+    A sample has a row for each filter, all with the same reply; with `output: filtered_resps` it is what a filter made
+    of the reply.
+    """
+    key = output if output in {"resps", "filtered_resps"} else "resps"
+    docs = {str(row.get("doc_id")): row.get("doc") for _, row in rows}
+    texts = {ident: _question_of(doc) for ident, doc in docs.items()}
+    counts = Counter(texts.values())
+    found = []
+    for place, row in rows:
+        reply, ident = row.get(key), str(row.get("doc_id"))
+        while isinstance(reply, list) and len(reply) == 1:
+            reply = reply[0]
+        if not isinstance(reply, str):
+            # The likelihood of one continuation is a number, and whether it is the likeliest.
+            texts_alone = reply if isinstance(reply, list) and all(isinstance(text, str) for text in reply) else []
+            why = (
+                "output: filtered_resps takes the one that a filter chose"
+                if key == "resps" and texts_alone and texts_alone[-1] not in {"True", "False"}
+                else "a task that compares the likelihoods of options has no replies: see the target likelihood"
+            )
+            raise DataError(f"{name} {place}: expected one reply in {key!r}, but got {reply!r:.60}; {why}")
+        text = texts[ident]
+        found.append((place, {"id": text if text and counts[text] == 1 else ident, "output": reply}))
+    return found
+
+
+def batch_rows(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The replies in the results of a batch, each by its `custom_id`; a call that failed has none."""
+    found = []
+    for place, row in rows:
+        reply = next((row[key] for key in OF_BATCH if row.get(key) is not None), None)
+        about = reply if isinstance(reply, Mapping) else {}
+        is_there = about.get("status_code", 200) == 200 and about.get("type", "succeeded") == "succeeded"
+        if reply is not None and is_there and not row.get("error"):
+            found.append((place, {"id": str(row.get("custom_id")), "output": about.get("body", reply)}))
+    return found
+
+
+def _question_of(doc: Any) -> str:
+    found = [doc[key] for key in _HARNESS_QUESTIONS if isinstance(doc.get(key), str)] if isinstance(doc, dict) else []
+    return str(found[0]) if found else ""
