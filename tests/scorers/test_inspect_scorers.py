@@ -18,7 +18,7 @@ OPTIONS = ("Paris", "Berlin", "London", "Madrid")
 SCORERS = {
     "exact": ExactMatch(normalise=True),
     "f1": TokenF1(),
-    "includes": Contains(whole_words=False),
+    "includes": Contains(literal=True),
     "match begin": StartsWith(ignore_case=True),
     "match any": Contains(),
     "match numeric": NumberMatch(mode="final"),

@@ -172,6 +172,19 @@ class TestContains:
         assert score(Contains(whole_words=False), wanted, text).value == 0.0
         assert score(Contains(), "’", "it's").value == 0.0
 
+    @pytest.mark.parametrize(
+        ("wanted", "text", "value"),
+        [
+            ("\n", "one line", 0.0),
+            ("\n", "two\nlines", 1.0),
+            ("- ", "-1", 0.0),
+            ("a  b", "a b", 0.0),
+            ("at", "CAT", 1.0),
+        ],
+    )
+    def test_literal_compares_every_character(self, wanted, text, value):
+        assert score(Contains(literal=True), wanted, text).value == value
+
     def test_of_several_references_any_all_or_a_share_is_needed(self):
         several, text = ["黄河", "长江", "珠江", "淮河"], "黄河和长江"
         assert score(Contains(), several, text).value == 1.0

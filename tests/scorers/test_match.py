@@ -99,3 +99,8 @@ def test_a_reply_that_a_filter_emptied_is_refused_and_reasoning_in_front_is_not_
     assert ExactMatch()(sample, Output("", metadata={"finish": "content_filter"})).outcome == "refused"
     assert ExactMatch()(sample, Output("<think>no</think>\n\nyes")).value == 1
     assert ExactMatch(literal=True)(sample, Output("<think>no</think>\n\nyes")).value == 0
+
+
+def test_literal_compares_blanks_also_where_case_makes_no_difference():
+    literal = ExactMatch(literal=True, ignore_case=True)
+    assert [literal(Sample("1", "q", "Yes"), Output(text)).value for text in ("yes", "yes\n")] == [1, 0]

@@ -11,7 +11,7 @@ from steelyard.scorers import ChrF, Contains, Levenshtein
 METRICS = {
     "levenshtein": Levenshtein(),
     "exact": ExactMatch(literal=True),
-    "presence": Contains(ignore_case=False, whole_words=False),
+    "presence": Contains(ignore_case=False, literal=True),
     "chrf": ChrF(),
 }
 

@@ -155,6 +155,7 @@ class Contains:
         mode: of several references: `any` of them, `all` of them, or the `share` of them that is found.
         ignore_case: compare with case folded.
         whole_words: find the reference only between the borders of words.
+        literal: find every character as it is, also within words, line ends and blanks too, as other tools do.
         threshold: with `share`, the share from which a sample passes; None: none is set.
         closed: the answers among which the dataset chooses. An output that names another of them too is not counted
             unless it is read as the expected one: "Yes and no." is not "yes". Empty, with `any`: the expected outputs
@@ -170,6 +171,7 @@ class Contains:
     mode: Literal["any", "all", "share"] = "any"
     ignore_case: bool = True
     whole_words: bool = True
+    literal: bool = False
     threshold: Share | None = None
     closed: tuple[str, ...] = ()
 
@@ -191,7 +193,7 @@ class Contains:
 
     def with_references(self, references: Sequence[tuple[str, Any]]) -> Contains:
         """Return a copy that knows the answers among which a dataset chooses, as far as they are words."""
-        if self.closed or self.mode != "any":
+        if self.closed or self.literal or self.mode != "any":
             return self
         closed = closed_set(reference for _, reference in references)
         are_words = closed and all(any(map(str.isalpha, label)) for label in closed)
@@ -199,7 +201,7 @@ class Contains:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references in one output."""
-        texts, problem = references_of(sample)
+        texts, problem = references_of(sample, literal=self.literal)
         if (score := unscored("contains", problem, output)) is not None:
             return score
         forms = self._forms(text_of(output))
@@ -233,15 +235,16 @@ class Contains:
 
     def _finds(self, phrase: str, forms: tuple[str, str]) -> bool:
         """Whether a phrase is in a text, of which the forms are given; signs alone are looked for as they are."""
-        are_plain = self.whole_words and any(map(str.isalnum, phrase))
-        return stands_in(self._forms(phrase)[are_plain], forms[are_plain], whole_words=self.whole_words)
+        whole_words = self.whole_words and not self.literal
+        are_plain = whole_words and any(map(str.isalnum, phrase))
+        return stands_in(self._forms(phrase)[are_plain], forms[are_plain], whole_words=whole_words)
 
     def _forms(self, text: str) -> tuple[str, str]:
         """A text for comparison: with its quotes and hyphens, and with plain ones."""
         return self._comparable(text), self._comparable(text.translate(_PLAIN))
 
     def _comparable(self, text: str) -> str:
-        plain = " ".join(nfkc(text).split())
+        plain = text if self.literal else " ".join(nfkc(text).split())
         return plain.casefold() if self.ignore_case else plain
 
 
@@ -357,10 +360,10 @@ class ExactMatch:
         """Validate the options.
 
         Raises:
-            ConfigError: `literal` with an option that changes texts.
+            ConfigError: `literal` with `normalise`, which compares words.
         """
-        if self.literal and (self.ignore_case or self.normalise):
-            raise ConfigError("literal: every character is compared, so write neither ignore_case nor normalise")
+        if self.literal and self.normalise:
+            raise ConfigError("literal: every character is compared, so do not write normalise")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its reference."""
@@ -394,11 +397,11 @@ class ExactMatch:
         return Score("exact_match", float(position is not None), passed=position is not None, reason=reason)
 
     def _comparable(self, value: Any) -> Any:
-        if not isinstance(value, str) or self.literal:
+        if not isinstance(value, str):
             return value
         if self.normalise:
             return answer_words(value)
-        text = nfc(value).replace("\r\n", "\n").strip()
+        text = value if self.literal else nfc(value).replace("\r\n", "\n").strip()
         return text.casefold() if self.ignore_case else text
 
 
@@ -414,8 +417,12 @@ def _json_forms(value: Any) -> tuple[str, ...]:
     return (json.dumps(value), *whole)
 
 
-def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
+def references_of(sample: Sample, *, literal: bool = False) -> tuple[tuple[str, ...], str]:
     """The reference texts of a sample, or the reason why there are none: one text or number, or a list of them.
+
+    Args:
+        sample: with its reference.
+        literal: whether blanks alone are a text.
 
     >>> references_of(Sample("1", "Capital of France?", ["Paris", " "])), references_of(Sample("2", "?"))[1]
     ((('Paris',), ''), 'the sample has no reference')
@@ -429,7 +436,7 @@ def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
     )
     if unsupported is not None:
         return (), f"the reference is neither text nor a list of texts: it holds a {type(unsupported).__name__}"
-    texts = tuple(text for value in texts_or_numbers if (text := str(value)).strip())
+    texts = tuple(text for value in texts_or_numbers if (text := str(value)) and (literal or text.strip()))
     return texts, "" if texts else "the sample has no reference"
 
 

@@ -128,7 +128,7 @@ class StartsWith:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look at the beginning of one output."""
-        texts, problem = references_of(sample)
+        texts, problem = references_of(sample, literal=self.literal)
         if (score := unscored("starts_with", problem, output)) is not None:
             return score
         answer = self._comparable(text_of(output))
