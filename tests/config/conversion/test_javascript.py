@@ -19,6 +19,7 @@ REFUSED = [
     "JSON.parse(output).x.trim().y",
     "JSON.parse(JSON.parse(output).x).y === 1",
     "output.length < 2.5",
+    "/\\cA/.test(output)",  # no pattern of Python's
     "const x = 1; x > 0",
     "'" * 3000,
     "",
@@ -34,7 +35,10 @@ def test_an_expression_of_another_form_is_refused(code):
 @pytest.mark.parametrize(
     ("code", "scorer"),
     [
-        ("output.includes('a && b') ", {"contains": "a && b", "ignore_case": False, "whole_words": False}),
+        ("output.includes('a && b') ", {"contains": "a && b", "ignore_case": False, "literal": True}),
+        ("!output.includes('\\n')", {"not": {"contains": "\n", "ignore_case": False, "literal": True}}),
+        ("output.trim().includes('\\n')", {"regex": "\\S\\s*\\\n\\s*\\S"}),
+        ("/<a>([^]*)<\\/a>[]/.test(output)", {"regex": "<a>([\\s\\S]*)</a>(?!)"}),
         ('!output.endsWith("!")', {"not": {"regex": "!\\Z"}}),
         ("output.trim().startsWith('{')", {"regex": "\\A\\s*\\{"}),
         (
@@ -48,7 +52,7 @@ def test_an_expression_of_another_form_is_refused(code):
         ("/^[\\w$]+$/.test(output)", {"regex": "^[A-Za-z0-9_$]+\\Z"}),
         ("/^a$/m.test(output)", {"regex": "(?m)^a$"}),
         ("/^(a|b)$/.test(output.trim())", {"regex": "\\A\\s*(?:(a|b))\\s*\\Z"}),
-        ("output.toUpperCase() !== 'NO'", {"not": {"exact_match": "NO", "ignore_case": True}}),
+        ("output.toUpperCase() !== 'NO'", {"not": {"exact_match": "NO", "ignore_case": True, "literal": True}}),
     ],
 )
 def test_a_comparison_of_the_output_becomes_a_scorer_of_texts(code, scorer):
@@ -72,6 +76,10 @@ def test_a_comparison_of_the_output_becomes_a_scorer_of_texts(code, scorer):
         ("['a', 'b'].includes(JSON.parse(output).k)", {"k": "b"}, [{"k": "c"}, {}]),
         ("JSON.parse(output).k !== 'x'", {}, [{"k": "x"}]),
         ("!JSON.parse(output).error", {"error": False}, [{"error": True}]),
+        ("JSON.parse(output).city != null", {"city": "Rome"}, [{}, {"city": None}]),
+        ("JSON.parse(output).city == null", {}, [{"city": "Rome"}]),
+        ("!JSON.parse(output).tags.includes('a')", {"tags": ["b"]}, [{}, {"tags": None}, {"tags": ["a"]}]),
+        ("JSON.parse(output).a.b !== 'x'", {"a": {}}, [{}, {"a": {"b": "x"}}]),
     ],
 )
 def test_a_comparison_within_json_becomes_a_schema(code, right, wrong):

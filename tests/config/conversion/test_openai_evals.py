@@ -131,7 +131,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
             "checks": {
                 "every": [
                     {"exact_match": "{{correct_label}}", "literal": True, "name": "same label"},
-                    {"contains": "refund", "whole_words": False, "of": '"reason"', "name": "mentions"},
+                    {"contains": "refund", "literal": True, "of": '"reason"', "name": "mentions"},
                     {"rouge_n": {"n": 2, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
                     {"guideline": kind, "name": "tone"},
                     {"g_eval": "Rate it.", "threshold": 5.0, "low": 0, "high": 10, "name": "quality"},
@@ -329,7 +329,7 @@ def test_an_eval_without_items_says_how_to_get_them(convert):
     ("kind", "scorer"),
     [
         ("basic.match:Match", {"starts_with": {"literal": True}}),
-        ("basic.includes:Includes", {"contains": {"ignore_case": False, "whole_words": False}}),
+        ("basic.includes:Includes", {"contains": {"ignore_case": False, "literal": True}}),
         (
             "basic.fuzzy_match:FuzzyMatch",
             {"any_of": [{"exact_match": {"normalise": True}}, "contains"], "name": "fuzzy_match"},
@@ -415,7 +415,7 @@ report_evaluators: []
         "country": "France",
         "style": "short",
         "expected_output": "Paris",
-        "checks": [{"exact_match": "Paris", "literal": True}, {"contains": "par", "whole_words": False}],
+        "checks": [{"exact_match": "Paris", "literal": True}, {"contains": "par", "literal": True}],
     }
     assert "checks" not in rows[1]
     for part in ("the task, a function", "evaluators: evaluator IsInstance"):

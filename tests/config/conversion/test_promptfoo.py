@@ -47,7 +47,7 @@ tests:
 """
     )
     every = [
-        {"not": {"contains": "sorry", "ignore_case": False, "whole_words": False}},
+        {"not": {"contains": "sorry", "ignore_case": False, "literal": True}},
         {"guideline": "answers {{question}} politely"},
     ]
     assert new["scorers"] == [{"checks": {"every": every}}]
@@ -105,7 +105,7 @@ def test_a_table_of_tests_has_columns_with_a_meaning(convert):
         "level": "hard",
         "description": "first",
         "checks": [
-            {"contains": "rome", "whole_words": False, "name": "place"},
+            {"contains": "rome", "literal": True, "name": "place"},
             {"levenshtein": {"most_edits": 2.0}, "value": "Rome", "name": "place"},
         ],
     }
@@ -370,7 +370,7 @@ def test_the_output_is_json_where_the_reply_has_a_schema_or_a_transform_parsed_i
     assert convert(given % ("{id: 'openai:small', transform: JSON.parse(output)}", label))[1][0]["checks"] == expected
     named = "{type: contains, value: x, transform: output.label}"
     row = convert(given % (model % "", named))[1][0]
-    assert row["checks"] == [{"contains": "x", "ignore_case": False, "whole_words": False, "of": '"label"'}]
+    assert row["checks"] == [{"contains": "x", "ignore_case": False, "literal": True, "of": '"label"'}]
 
 
 def test_an_assertion_by_a_file_of_code_is_named_and_the_others_are_taken_over(convert):

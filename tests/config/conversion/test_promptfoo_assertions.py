@@ -20,12 +20,12 @@ from steelyard.scorers.combined import row_scorers
 ANY_JSON = ["object", "array", "string", "number", "boolean", "null"]
 CONVERTED = {
     "answer-relevance": ({"threshold": 0.8}, "answer_relevancy"),
-    "contains": ({"value": 3}, {"contains": "3", "ignore_case": False, "whole_words": False}),
+    "contains": ({"value": 3}, {"contains": "3", "ignore_case": False, "literal": True}),
     "contains-all": (
         {"value": ["a", "b"]},
-        {"contains": ["a", "b"], "mode": "all", "ignore_case": False, "whole_words": False},
+        {"contains": ["a", "b"], "mode": "all", "ignore_case": False, "literal": True},
     ),
-    "contains-any": ({"value": 'a,"b, c"'}, {"contains": ["a", "b, c"], "ignore_case": False, "whole_words": False}),
+    "contains-any": ({"value": 'a,"b, c"'}, {"contains": ["a", "b, c"], "ignore_case": False, "literal": True}),
     "contains-json": ({}, {"json_schema": {"schema": {"type": "object"}, "embedded": True}}),
     "context-faithfulness": ({"threshold": 0.5}, {"claim_faithfulness": {"threshold": 0.5}}),
     "context-recall": ({"value": "x", "threshold": 0.5}, {"context_recall": "x", "threshold": 0.5}),
@@ -36,9 +36,9 @@ CONVERTED = {
     "factuality": ({"value": "x"}, {"correctness": "x"}),
     "finish-reason": ({"value": "stop"}, {"finish": "stop"}),
     "g-eval": ({"value": "x", "threshold": 0.5}, {"g_eval": "x", "threshold": 3.0}),
-    "icontains": ({"value": "x"}, {"contains": "x", "whole_words": False}),
-    "icontains-all": ({"value": ["x"]}, {"contains": ["x"], "mode": "all", "whole_words": False}),
-    "icontains-any": ({"value": ["x"]}, {"contains": ["x"], "whole_words": False}),
+    "icontains": ({"value": "x"}, {"contains": "x", "literal": True}),
+    "icontains-all": ({"value": ["x"]}, {"contains": ["x"], "mode": "all", "literal": True}),
+    "icontains-any": ({"value": ["x"]}, {"contains": ["x"], "literal": True}),
     "is-json": ({}, {"json_schema": {"schema": {"type": ANY_JSON}, "fenced": False}}),
     "is-refusal": ({}, "refusal"),
     "javascript": ({"value": "output.length < 100"}, {"length": {"unit": "characters", "max": 99}}),
@@ -125,7 +125,7 @@ def test_an_assertion_without_a_scorer_is_named_with_what_to_do_instead(kind):
 
 def test_not_and_metric_become_not_and_name():
     given = check({"what": "tone"}, type="not-icontains", value="x", metric="no_{{what}}", weight=0)
-    assert given.scorer == {"not": {"contains": "x", "whole_words": False}, "name": "no_tone"}
+    assert given.scorer == {"not": {"contains": "x", "literal": True}, "name": "no_tone"}
     assert not given.counts
     assert check(type="is-refusal", metric="r").scorer == {"refusal": {}, "name": "r"}
 
@@ -164,11 +164,18 @@ def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
     assert check(type="equals", value="x", transform="output.trim()").scorer == {"exact_match": "x"}
 
 
+@pytest.mark.parametrize("code", ["output.trim().split(/\\s+/).length <= 9", "output.length <= 9"])
+def test_an_expression_that_is_counted_otherwise_says_so(code):
+    assert "do not count" in (said := check(type="javascript", value=code).deviation) or "signs alone" in said
+
+
 @pytest.mark.parametrize(
     ("message", "assertion"),
     [
         ("in that case", {"type": "contains", "value": "Paris", "transform": "output.toLowerCase()"}),
         ("this pattern sees", {"type": "regex", "value": "a|^x", "transform": "output.trim()"}),
+        ("blanks around it", {"type": "not-contains", "value": "\n", "transform": "output.trim()"}),
+        ("is not a regular expression", {"type": "regex", "value": "*"}),
         ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
         ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),
         ("no code is run", {"type": "javascript", "value": "require('fs')"}),

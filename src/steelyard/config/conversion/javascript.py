@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.scorers.patterns import compile_pattern
 
 Scorer = Mapping[str, Any]
 
@@ -45,6 +48,7 @@ _LONGEST: Final = 2_000
 _NEGATED: Final = MappingProxyType({"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"})
 _SPLITS: Final = MappingProxyType({" ": "words", r"\s+": "words", "\n": "lines", r"\n": "lines"})
 _ESCAPES: Final = MappingProxyType({"n": "\n", "t": "\t", "r": "\r"})
+_ASCII: Final = MappingProxyType({r"\d": "0-9", r"\w": "A-Za-z0-9_"})
 JSON_TEXT: Final = MappingProxyType({"fenced": False})
 """JSON.parse takes no code fence."""
 
@@ -84,7 +88,7 @@ def scorer_of(code: str, *, output: Term = Term(), negated: bool = False) -> Sco
         NotReadError: it is none of the forms above.
 
     >>> scorer_of("output.toLowerCase().includes('paris')")
-    {'contains': 'paris', 'ignore_case': True, 'whole_words': False}
+    {'contains': 'paris', 'ignore_case': True, 'literal': True}
     >>> scorer_of("output.length < 100 && !output.startsWith('Sorry')")
     {'all_of': [{'length': {'unit': 'characters', 'max': 99}}, {'not': {'starts_with': 'Sorry', 'literal': True}}]}
     >>> scorer_of("JSON.parse(output).total > 10")["json_schema"]["schema"]["properties"]
@@ -155,7 +159,7 @@ def _clause(code: str, output: Term, *, negated: bool) -> Scorer:
     sign = groups["sign"].replace("===", "==").replace("!==", "!=")
     sign = _NEGATED[sign] if negated else sign
     if sign in {"==", "!="} and not term.counted:
-        return _equal(term, values, negated=sign == "!=")
+        return _equal(term, values, negated=sign == "!=", is_loose=len(groups["sign"]) == 2)
     return _bounded(term, sign, values[0])
 
 
@@ -203,20 +207,26 @@ def _regex(text: str) -> tuple[str, str]:
 def python_pattern(pattern: str, *, by_line: bool = False) -> str:
     r"""A pattern of JavaScript in Python's syntax: `$` is the very end, unless `by_line`; digits and letters are ASCII.
 
+    Raises:
+        NotReadError: Python does not read it.
+
     >>> python_pattern(r"^(?<year>\d{4})\/[\w$]+\k<year>$")
     '^(?P<year>[0-9]{4})/[A-Za-z0-9_$]+(?P=year)\\Z'
     """
     pattern = re.sub(r"\(\?<(?![=!])", "(?P<", pattern).replace(r"\/", "/")
     pattern = re.sub(r"\\k<(\w+)>", r"(?P=\1)", pattern)
-    parts, in_class = [], False
-    for part in re.findall(r"\\.|.", pattern, re.DOTALL):
-        in_class = part == "[" or (in_class and part != "]")
-        ascii_only = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}.get(part)
-        if ascii_only:
-            parts.append(ascii_only if in_class else f"[{ascii_only}]")
-        else:
-            parts.append(r"\Z" if part == "$" and not in_class and not by_line else part)
-    return "".join(parts)
+    plain = {"[^]": r"[\s\S]", "[]": "(?!)", "$": "$" if by_line else r"\Z"}
+    plain |= {escape: f"[{characters}]" for escape, characters in _ASCII.items()}
+    parts = re.findall(r"\\.|\[(?:\\.|[^\]\\])*\]|.", pattern, re.DOTALL)
+    pattern = "".join(
+        plain.get(part) or re.sub(r"\\.", lambda escape: _ASCII.get(escape[0], escape[0]), part) for part in parts
+    )
+    if "{{" not in pattern:  # a value of each row
+        try:
+            compile_pattern(pattern)
+        except ConfigError as error:
+            raise NotReadError(f"its pattern {error}") from error
+    return pattern
 
 
 def of_trimmed(pattern: str) -> str:
@@ -244,15 +254,29 @@ def _not(scorer: Scorer, *, negated: bool) -> Scorer:
     return {"not": scorer} if negated else scorer
 
 
-def _schema(term: Term, schema: Mapping[str, Any], *, negated: bool = False) -> Scorer:
-    """A schema for the part of the output's JSON; a part that is missing fails, unless the rule is negated."""
+def _schema(term: Term, schema: Mapping[str, Any], *, negated: bool = False, called_on: Sequence[str] = ()) -> Scorer:
+    """A schema for the part of the output's JSON.
+
+    A missing part fails, except the last one of a negated rule, which is undefined there; what is below undefined, or
+    called on it, is an exception.
+
+    Args:
+        term: with the path of the part.
+        schema: what the part follows.
+        negated: whether it must not.
+        called_on: the types that have what the expression calls on the part; () if it calls nothing.
+    """
     inner: Mapping[str, Any] = {"not": schema} if negated else schema
+    if negated and called_on:
+        inner = {"type": [*called_on], **inner}
+    may_miss = negated and not called_on
     for key in reversed(term.path or ()):
         if isinstance(key, int):
             items = [*([True] * key), inner]
-            inner = {"type": "array", "prefixItems": items, **({} if negated else {"minItems": key + 1})}
+            inner = {"type": "array", "prefixItems": items, **({} if may_miss else {"minItems": key + 1})}
         else:
-            inner = {"type": "object", **({} if negated else {"required": [key]}), "properties": {key: inner}}
+            inner = {"type": "object", **({} if may_miss else {"required": [key]}), "properties": {key: inner}}
+        may_miss = False
     return {"json_schema": {"schema": inner, **JSON_TEXT}}
 
 
@@ -263,7 +287,7 @@ def _cased(term: Term, value: Any) -> bool:
     return bool(term.case)
 
 
-def _equal(term: Term, values: list[Any], *, negated: bool) -> Scorer:
+def _equal(term: Term, values: list[Any], *, negated: bool, is_loose: bool = False) -> Scorer:
     if term.counted:
         raise NotReadError("a list of lengths is not read")
     ignore_case = any(map(partial(_cased, term), values))
@@ -271,13 +295,15 @@ def _equal(term: Term, values: list[Any], *, negated: bool) -> Scorer:
         if not all(isinstance(value, str) for value in values):
             raise NotReadError(f"the output, which is a text, is compared with {values!r}")
         expected = values[0] if len(values) == 1 else values
-        options = {"ignore_case": True} if ignore_case else {} if term.trimmed else {"literal": True}
+        options = {**({"ignore_case": True} if ignore_case else {}), **({} if term.trimmed else {"literal": True})}
         return _not({"exact_match": expected, **options}, negated=negated)
     if ignore_case or term.trimmed:
         blanks = r"\s*" if term.trimmed else ""
         pattern = "|".join(re.escape(str(value)) for value in values)
         pattern = f"{'(?i)' if ignore_case else ''}^{blanks}(?:{pattern}){blanks}\\Z"
-        return _schema(term, {"type": "string", "pattern": pattern}, negated=negated)
+        return _schema(term, {"type": "string", "pattern": pattern}, negated=negated, called_on=("string",))
+    if is_loose and values == [None]:  # what is missing == null
+        return _schema(term, {"not": {"const": None}}, negated=not negated)
     return _schema(term, {"const": values[0]} if len(values) == 1 else {"enum": values}, negated=negated)
 
 
@@ -287,16 +313,27 @@ def _called(term: Term, name: str, value: Any, *, negated: bool) -> Scorer:
     flags = "(?i)" if _cased(term, value) else ""
     escaped = re.escape(value)
     before, after = (r"\A\s*", r"\s*\Z") if term.trimmed else (r"\A", r"\Z")
-    pattern = {"includes": escaped, "startsWith": before + escaped, "endsWith": escaped + after}[name]
+    inside = _inside(value) if term.trimmed else escaped
+    pattern = {"includes": inside, "startsWith": before + escaped, "endsWith": escaped + after}[name]
     if term.path is not None:
         text = {"type": "string", "pattern": flags + pattern}
         schema = {"anyOf": [text, {"type": "array", "contains": {"const": value}}]} if name == "includes" else text
-        return _schema(term, schema, negated=negated)
-    if name == "includes":
-        return _not({"contains": value, "ignore_case": bool(flags), "whole_words": False}, negated=negated)
+        return _schema(term, schema, negated=negated, called_on=("string", "array")[: 1 + (name == "includes")])
+    if pattern == escaped:
+        return _not({"contains": value, "ignore_case": bool(flags), "literal": True}, negated=negated)
     if name == "startsWith" and not flags and not term.trimmed:
         return _not({"starts_with": value, "literal": True}, negated=negated)
     return _not({"regex": flags + pattern}, negated=negated)
+
+
+def _inside(value: str) -> str:
+    r"""The pattern of a text that stands between the blanks around an output.
+
+    >>> _inside("\n"), _inside("a b")
+    ('\\S\\s*\\\n\\s*\\S', 'a\\ b')
+    """
+    before, after = (r"\S\s*" if value[:1].isspace() else "", r"\s*\S" if value[-1:].isspace() else "")
+    return f"{before}{re.escape(value)}{after}"
 
 
 def _matched(term: Term, pattern: str, flags: str, *, negated: bool) -> Scorer:
@@ -327,7 +364,7 @@ def _bounded(term: Term, sign: str, value: Any) -> Scorer:
             raise NotReadError("the length of trimmed text within JSON is not read")
         text = {"type": "string", **{f"{name}Length": bound for name, bound in given.items()}}
         items = {"type": "array", **{f"{name}Items": bound for name, bound in given.items()}}
-        return _schema(term, {"anyOf": [text, items]}, negated=sign == "!=")
+        return _schema(term, {"anyOf": [text, items]}, negated=sign == "!=", called_on=("string", "array"))
     return _not({"length": {"unit": term.counted, **given}}, negated=sign == "!=")
 
 

@@ -40,7 +40,7 @@ _INSTEAD: Final = {
 """What to write for a criterion, or a part of the sample, that no scorer stands for."""
 _CLASSES: Final = {
     "Match": {"starts_with": {"literal": True}},
-    "Includes": {"contains": {"ignore_case": False, "whole_words": False}},
+    "Includes": {"contains": {"ignore_case": False, "literal": True}},
     "FuzzyMatch": {"any_of": [{"exact_match": {"normalise": True}}, "contains"], "name": "fuzzy_match"},
     "JsonMatch": {"json_fields": {"extra": "fail"}},
     "JsonValidator": {"json_schema": {"schema": {"type": ["object", "array"]}}},
@@ -286,7 +286,7 @@ def convert_registry(root: Node) -> Converted:
     known = {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}
     if kind == "Includes" and arguments.get("ignore_case") is True:
         known.add("ignore_case")
-        scorers = [{"contains": {"whole_words": False}}]
+        scorers = [{"contains": {"literal": True}}]
     for key in sorted(arguments.keys() - known - ({"modelgraded_spec_args"} if not values else set())):
         notes.add(f"args.{key}", node)
     if kind == "FuzzyMatch":

@@ -129,7 +129,8 @@ def _deviation(rule: Mapping[str, Any], given: Mapping[str, Any], written: str) 
         return "there it has no flag u, so that \\p{L} is the text p{L}"
     if given["type"].endswith("javascript"):
         counted = (text for unit, text in _COUNTED.items() if f'"unit": "{unit}"' in written)
-        return "" if ".trim()" in value else next(counted, "")
+        deviation = next(counted, "")
+        return "" if ".trim()" in value and deviation == _COUNTED["characters"] else deviation
     return str(rule.get("deviation", ""))
 
 
@@ -199,19 +200,28 @@ def _of_output(scorer: Any, output: Term) -> Any:
     kind = kind_of_scorer(scorer)
     if kind in _OF_CALLS:
         return scorer
-    if output.trimmed and kind == "regex":
-        try:
-            scorer = {**scorer, "regex": of_trimmed(scorer["regex"])}
-        except NotReadError as error:
-            raise UnconvertedError(str(error)) from error
-    elif output.trimmed and isinstance(scorer, dict):
-        scorer = {key: value for key, value in scorer.items() if key != "literal"}
+    scorer = _of_trimmed(scorer, kind) if output.trimmed and isinstance(scorer, dict) else scorer
     if output.case and kind not in _CASELESS and not (kind == "contains" and "ignore_case" not in scorer):
         scorer = _without_case(scorer, kind, output.case)
     if output.path is None:
         return scorer
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)
     return {**_as_mapping(scorer), "of": path.removeprefix(".") or "@"}
+
+
+def _of_trimmed(scorer: dict[str, Any], kind: str) -> dict[str, Any]:
+    """A scorer of the output without the blanks around it."""
+    if kind == "regex":
+        try:
+            return {**scorer, "regex": of_trimmed(scorer["regex"])}
+        except NotReadError as error:
+            raise UnconvertedError(str(error)) from error
+    if kind != "contains":
+        return {key: value for key, value in scorer.items() if key != "literal"}
+    texts = scorer[kind] if isinstance(scorer[kind], list) else [scorer[kind]]
+    if any(text != text.strip() for text in texts):
+        raise UnconvertedError("its transform trims the output, and its value has blanks around it. Instead: a regex")
+    return scorer
 
 
 def _without_case(scorer: Any, kind: str, case: str) -> Any:
@@ -229,8 +239,7 @@ def _without_case(scorer: Any, kind: str, case: str) -> Any:
         return {**scorer, "regex": f"(?i){scorer['regex']}"}
     if kind == "levenshtein":
         return {**scorer, "levenshtein": {**scorer["levenshtein"], "ignore_case": True}}
-    kept = {key: part for key, part in scorer.items() if key != "literal" or kind == "starts_with"}
-    return {**kept, "ignore_case": True}
+    return {**scorer, "ignore_case": True}
 
 
 def _with_values(code: str, values: Mapping[str, Any]) -> str:
@@ -405,6 +414,13 @@ def _texts(value: Any, _: Any = None) -> list[str]:
     return [text for part in parts if (text := _text(part).strip() if isinstance(value, str) else _text(part))]
 
 
+def _pattern(text: str) -> str:
+    try:
+        return python_pattern(text)
+    except NotReadError as error:
+        raise UnconvertedError(f"{error}. Instead: a regex in Python's syntax") from error
+
+
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnconvertedError("it has no number where one is needed")
@@ -439,7 +455,7 @@ _MARKS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
         "$texts": _texts,
         "$bounds": _bounds,
         "$call": _call,
-        "$pattern": lambda value, _: python_pattern(_text(value)),
+        "$pattern": lambda value, _: _pattern(_text(value)),
         "$max": lambda value, _: _number(value.get("max") if isinstance(value, Mapping) else value),
         "$threshold": lambda _, threshold: _number(threshold),
         "$seconds": lambda _, threshold: _number(threshold) / 1000,
