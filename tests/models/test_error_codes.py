@@ -303,6 +303,16 @@ def test_minimax_says_in_every_reply_how_the_call_went():
     assert MODEL.read(answer).finish == "content_filter"
 
 
+def test_an_error_code_in_a_stream_of_fastchat_ends_its_reply():
+    failed = {
+        "text": "**NETWORK ERROR DUE TO HIGH TRAFFIC. PLEASE REGENERATE OR REFRESH THIS PAGE.**",
+        "error_code": 50001,
+    }
+    fault = fault_of(STREAMED, events(PART, failed) + "data: [DONE]\n\n")
+    assert (fault.kind, fault.retry) == ("server", True)
+    assert "HIGH TRAFFIC" in fault.message
+
+
 def test_a_path_that_lm_studio_does_not_serve_is_no_passing_fault():
     fault = fault_of(MODEL, {"error": "Unexpected endpoint or method. (POST /chat/completions)"})
     assert (fault.kind, fault.retry, fault.refusal) == ("bad_request", False, "mismatch")
@@ -313,6 +323,7 @@ def test_a_path_that_lm_studio_does_not_serve_is_no_passing_fault():
     [
         ("content_filter: RECITATION", "content_filter"),  # Gemini's OpenAI-compatible endpoint, without a content
         ("RECITATION", "content_filter"),
+        ("content_filtered", "content_filter"),  # Bedrock
         ("PROHIBITED_CONTENT", "content_filter"),
         ("model_length", "length"),  # Mistral
         ("repetition", "length"),  # vLLM

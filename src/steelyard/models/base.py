@@ -34,6 +34,7 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
         "prohibited_content": "content_filter",
         "spii": "content_filter",
         "guardrail_intervened": "content_filter",
+        "content_filtered": "content_filter",
         "max_tokens": "length",
         "model_length": "length",
         "model_context_window_exceeded": "length",

@@ -124,13 +124,14 @@ def error_body(value: Json) -> ErrorBody:
 
 
 def _said(error: Mapping[str, Any]) -> Any:
-    return next((error[key] for key in _MESSAGES if error.get(key)), "")
+    keys = (*_MESSAGES, "text") if "error_code" in error else _MESSAGES
+    return next((error[key] for key in keys if error.get(key)), "")
 
 
 def _stated(value: Mapping[str, Any]) -> Any:
-    """The error under `error`, or MiniMax's status of a call that failed; what is false where there is none."""
+    """The error under `error`, MiniMax's status of a failed call, or FastChat's event with `error_code` and `text`."""
     status = mapping_or_empty(value.get("base_resp"))
-    return value.get("error") or (status if status.get("status_code") else None)
+    return value.get("error") or (status if status.get("status_code") else value.get("error_code") and value)
 
 
 def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:
