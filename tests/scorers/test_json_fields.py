@@ -134,7 +134,7 @@ def test_the_fields_of_a_dataset_have_scores_even_where_one_row_lacks_them():
     assert run.summary().score("json_fields").headline.value == 1
 
 
-@pytest.mark.parametrize("reference", ["no JSON", [1], {}])
+@pytest.mark.parametrize("reference", ["no JSON", [1], "3"])
 def test_an_expected_output_that_is_no_object_is_refused_with_its_sample(reference):
     with pytest.raises(DataError, match="sample '7': json_fields: "):
         evaluate(lambda _: "{}", [Sample("7", "?", reference)], [JsonFields()])
@@ -210,3 +210,17 @@ def test_a_month_is_read_by_its_name_alone(written, day):
             for m in (3, 5, 12)
         ]
         assert not any(scores[0].value for scores in other)
+
+
+@pytest.mark.parametrize(("output", "right"), [("{}", 1.0), ('{"name": "Ann"}', 0.0), ("none", None)])
+def test_where_no_field_is_expected_one_is_too_many(output, right):
+    """OpenAI's JsonMatch gives these verdicts for an ideal `{}`: a text in which there is nothing to extract."""
+    found = scores("{}", output, extra="fail")
+    assert found["json_fields"].value == right
+    assert found["json_fields_share"].value is None
+    assert scores({}, output)["json_fields"].outcome == "not_applicable"
+
+
+def test_a_row_that_expects_no_field_stands_beside_others():
+    rows = JsonFields().with_references([("1", "{}"), ("2", '{"name": "Ann"}')])
+    assert rows.fields == ("name",)

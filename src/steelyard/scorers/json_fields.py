@@ -73,7 +73,8 @@ class JsonFields:
     - `field_NAME`: 1 or 0 for each field; fields of objects in objects are named `customer.city`.
 
     The expected output is an object, or its JSON text. The output may stand in a fenced block or between other words;
-    broken JSON is unparsed. An expected null is right where the field is missing too.
+    broken JSON is unparsed. An expected null is right where the field is missing too. Where no field is
+    expected (`{}`), an output without fields is right with `extra: fail`; else there is nothing to compare.
 
     Args:
         compare: by field, how it is compared. `exact`: equal JSON, texts without blanks around them, 5 is 5.0. A
@@ -141,7 +142,9 @@ class JsonFields:
         """
         expected = _expected(sample.reference, sample.id)
         names = [info.name for info in self.score_infos]
-        problem = "" if expected else "the sample has no reference"
+        problem = "the sample has no reference" if expected is None else ""
+        if expected == {} and self.extra == "ignore":
+            problem = "the sample expects no field"
         if (score := unscored(_NAME, problem, output)) is not None:
             return [replace(score, name=name) for name in names]
         value, problem = read_json(output.value) if isinstance(output.value, str) else (output.value, "")
@@ -164,7 +167,9 @@ class JsonFields:
         detail = {"missing": missing, "extra": extra[:20], "wrong": [field for field in problems if problems[field]]}
         scores = [
             Score(_NAME, float(passed), passed=passed, reason=reason[:500], detail=detail),
-            Score(f"{_NAME}_share", len(right) / len(expected), reason=f"{len(right)} of {len(expected)} fields"),
+            Score(f"{_NAME}_share", len(right) / len(expected), reason=f"{len(right)} of {len(expected)} fields")
+            if expected
+            else Score(f"{_NAME}_share", None, outcome="not_applicable", reason="the sample expects no field"),
         ]
         for field in dict.fromkeys((*self.fields, *(self.compare or {}))) if self.fields else expected:
             name = f"field_{field}"
@@ -315,7 +320,7 @@ def _expected(reference: Any, sample: str) -> dict[str, Any] | None:
         if problem:
             raise DataError(f"sample {sample!r}: json_fields: the expected output is no JSON object: {problem}")
         reference = value
-    if not isinstance(reference, Mapping) or not reference:
+    if not isinstance(reference, Mapping):
         raise DataError(f"sample {sample!r}: json_fields: expected an object with fields, not {reference!r:.80}")
     return dict(_leaves(reference))
 
