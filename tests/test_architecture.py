@@ -144,10 +144,10 @@ COMMAND = "from steelyard.cli import main; main()"
 SCRIPTED = "prompt: {template: en/four_options, model: {scripted: {default: The answer is A.}}}"
 
 HEAVY_FOR_A_RUN = (
-    *("duckdb", "jinja2", "jsonschema", "pandas", "psycopg", "pyarrow", "pypdfium2", "ray", "sqlglot"),
+    *("duckdb", "jinja2", "jsonschema", "numpy.random", "pandas", "psycopg", "pyarrow", "pypdfium2", "ray", "sqlglot"),
     "steelyard.report.render.html",
 )
-"""Packages of over 50 ms, and extras, that neither a run of a small exam nor a look at it needs."""
+"""Packages of over 50 ms or 2 MiB, and extras, that neither a run of a small exam nor a look at it needs."""
 
 OURS_FOR_OTHER_RUNS = ("generate.qa", "evaluation.choice_readings", "replies.yes_no", "replies.verdict_like")
 """Modules of ours that take a tenth of a second, of commands and judges that a small exam has not."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from steelyard.stats.arrays import Array
@@ -127,7 +126,7 @@ def resampled_means(sums: Array, sizes: Array, *, seed: int) -> Array | None:
     return np.concatenate(means)
 
 
-def _draw_alike(rng: Generator, rows: int, alike: Array, counts: Array) -> Array:
+def _draw_alike(rng: np.random.Generator, rows: int, alike: Array, counts: Array) -> Array:
     """Draw how often each distinct cluster occurs: a few numbers per resample where scores are 0 or 1."""
     sums, sizes = alike
     drawn = rng.multinomial(int(counts.sum()), counts / counts.sum(), size=rows)
@@ -135,7 +134,7 @@ def _draw_alike(rng: Generator, rows: int, alike: Array, counts: Array) -> Array
     return means
 
 
-def _draw_each(rng: Generator, rows: int, sums: Array, sizes: Array) -> Array:
+def _draw_each(rng: np.random.Generator, rows: int, sums: Array, sizes: Array) -> Array:
     drawn = rng.integers(0, len(sums), size=(rows, len(sums)))
     means: Array = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     return means

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from steelyard.stats.arrays import Array
@@ -396,7 +395,7 @@ def _resampled(ratings: Ratings, seed: int) -> Iterator[Array]:
             yield _pattern_weights(ratings, _draw(rng, size, clusters, np.ones(ratings.clusters)))
 
 
-def _draw(rng: Generator, rows: int, units: Array, counts: Array) -> Array:
+def _draw(rng: np.random.Generator, rows: int, units: Array, counts: Array) -> Array:
     """How often each kind occurs in a resample of the same size; `counts` is how often it occurs in the data."""
     if worth_grouping(counts, len(units)):
         return rng.multinomial(len(units), counts / len(units), size=rows).astype(float)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from steelyard.stats.arrays import Array
@@ -263,7 +262,7 @@ def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -
     return result
 
 
-def draw_by_chance(chances: ArrayLike, rng: Generator) -> Array:
+def draw_by_chance(chances: ArrayLike, rng: np.random.Generator) -> Array:
     """Draw positions, each with its chance, as many as the chances sum to (rounded up or down at random).
 
     Records are put in a random order, their chances laid end to end, and those hit by points one apart are taken.
