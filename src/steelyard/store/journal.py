@@ -238,8 +238,10 @@ class StoreJournal:
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
-        """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
-        self._seen.add(key)
+        """Store `body`; returns once it is on disk, with the stored body: another process's if that was first.
+
+        The key has been looked for before, which noted it.
+        """
         ticket = _ticket()
         self._writer.submit(InsertReply(key, body, ticket=ticket))
         stored: bytes = await ticket
