@@ -235,6 +235,56 @@ def test_the_result_of_a_framework_gives_its_conversation_by_a_method():
     assert output.metadata["usage"]["cached_input_tokens"] == 10
 
 
+CREW = {
+    "raw": "It is 18.",
+    "tasks_output": [
+        {
+            "raw": "It is 18.",
+            "messages": [
+                {"role": "system", "content": "You are r."},
+                {"role": "user", "content": "Current Task: Weather in Rome?"},
+                {"role": "assistant", "content": "", "tool_calls": [FUNCTION]},
+                {"role": "tool", "content": "18 degrees", "tool_call_id": "c1", "name": "weather"},
+                {"role": "assistant", "content": "It is 18."},
+            ],
+        }
+    ],
+    "token_usage": {**COUNTS, "cached_prompt_tokens": 10, "successful_requests": 2},
+}
+SMOL = {
+    "output": "It is 18.",
+    "state": "success",
+    "steps": [
+        {"task": ASKED},
+        {
+            "step_number": 1,
+            "model_output": "Let me look.",
+            "tool_calls": [FUNCTION],
+            "observations": "18 degrees",
+            "token_usage": {"input_tokens": 60, "output_tokens": 10},
+        },
+        {
+            "step_number": 2,
+            "model_output": "",
+            "tool_calls": [{"id": "c2", "function": {"name": "final_answer", "arguments": {"answer": "It is 18."}}}],
+            "observations": "It is 18.",
+            "token_usage": {"input_tokens": 40, "output_tokens": 10},
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("run", [CREW, SMOL])
+def test_a_run_by_tasks_or_steps_is_a_conversation(run):
+    for result in (run, SimpleNamespace(**run)):
+        output = conversation_output(result, ASKED)
+        assert output.value == "It is 18."
+        called, answered, *_ = output.metadata["messages"]
+        assert (called["tool_calls"][0]["arguments"], answered["content"]) == (ARGUMENTS, "18 degrees")
+        usage = output.metadata["usage"]
+        assert (usage["input_tokens"], usage["output_tokens"], usage["calls"]) == (100, 20, 2)
+
+
 def test_a_conversation_that_ends_with_a_result_is_whole():
     for turns in (FORMS["LlamaIndex"][1:3], FORMS["Gemini"][1:3]):
         output = conversation_output(turns, ASKED)

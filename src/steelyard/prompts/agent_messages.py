@@ -19,6 +19,7 @@ from steelyard.prompts.message_forms import (
     content_of,
     field,
     first_field,
+    has_field,
     is_message,
     item_kind,
     part_kind,
@@ -68,6 +69,10 @@ _CACHED: Final = (
     ("input_tokens_details", "cached_tokens"), ("cache_read_input_tokens",), ("input_tokens_cache_read",),
     ("cached_content_token_count",), ("cached_input_tokens",), ("cache_read_tokens",), ("cached_prompt_tokens",),
 )  # fmt: skip
+_CALLS: Final = {
+    "requests": "calls", "successful_requests": "calls",  # Pydantic AI and OpenAI Agents, CrewAI
+    "calls": "calls", "calls_without_tokens": "calls_without_tokens",
+}  # fmt: skip
 _USAGES: Final = (
     ("usage_metadata",), ("response_metadata", "token_usage"), ("response_metadata", "usage"), (USAGE,), ("raw", USAGE),
     ("raw", "usage_metadata"), ("additional_kwargs",), ("meta", USAGE), ("metadata", USAGE), ("metrics",),
@@ -124,16 +129,35 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
 
 def _returned(value: Any) -> Mapping[str, Any]:
     """What was returned as a mapping: a framework's result as its conversation, answer and usage."""
-    if isinstance(value, Mapping):
-        return value
     if isinstance(value, list | tuple):
         return {MESSAGES: value}
+    if is_answered_conversation(run := _run_messages(value)):
+        usage = None if any(map(tokens_in, run)) else tokens_in(value)
+        return {MESSAGES: run, USAGE: usage, "output": first_field(value, ("raw", "output"))}
+    if isinstance(value, Mapping):
+        return value
     methods = (method for name in _METHODS if callable(method := field(value, name)))
     messages = next((method() for method in methods), field(value, MESSAGES))
     if not is_answered_conversation(messages):
         return {}
     answers = {name: answer for name in _ANSWERS if not callable(answer := field(value, name))}
     return {MESSAGES: messages, USAGE: tokens_in(value), **answers}
+
+
+def _run_messages(value: Any) -> list[Any]:
+    """The messages in the result of a run of CrewAI, which has them by task, or of smolagents, which has steps."""
+    tasks, steps = (
+        listed if isinstance(listed := field(value, key), list) else () for key in ("tasks_output", "steps")
+    )
+    messages = [message for task in tasks if isinstance(of := field(task, MESSAGES), list) for message in of]
+    for step in steps:
+        if has_field(step, "model_output"):
+            counts = tokens_in(field(step, "token_usage"))
+            made = {"content": field(step, "model_output"), "tool_calls": field(step, "tool_calls"), USAGE: counts}
+            messages.append({"role": "assistant", **made})
+            if field(step, "observations") is not None:
+                messages.append({"role": "tool", "content": field(step, "observations")})
+    return messages
 
 
 def _reply_of(value: Any) -> Mapping[str, Any] | None:
@@ -455,7 +479,7 @@ def _counts(usage: Any) -> dict[str, int] | None:
     if field(usage, "total_tokens") != input_tokens + output_tokens:
         input_tokens, output_tokens = _whole(usage, given), _whole(usage, made)
     cached = [n for path in _CACHED if _is_count(n := _at(usage, path))]
-    more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := field(usage, key))}
+    more = {name: n for key, name in _CALLS.items() if _is_count(n := field(usage, key))}
     more |= {"cached_input_tokens": cached[0]} if cached else {}
     return {"input_tokens": input_tokens, "output_tokens": output_tokens, **more}
 
