@@ -51,6 +51,7 @@ def write(tmp_path, *lines):
         ('["天", "地"]', ["天", "地"]),
         ("['天', '地']", ["天", "地"]),
         ('{"A": "天", "B": "地"}', ["天", "地"]),
+        ("{'A': 'Report', 'B': \"The attending's\", 'C': None}", ["Report", "The attending's"]),  # MedQA, by pandas
         ('{"text": ["天", "地"], "label": ["A", "B"]}', ["天", "地"]),
     ],
 )
@@ -69,6 +70,7 @@ def test_options_in_one_cell_are_told_apart(cell, wanted):
         "天；地",
         "A.天\n地",
         "{A: 天}",
+        "{'text': array(['a', 'b'], dtype=object), 'label': array(['A', 'B'], dtype=object)}",  # ARC, by pandas
         "5",
     ],
 )

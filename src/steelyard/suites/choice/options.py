@@ -8,7 +8,6 @@ rows, the same in each, or a mark (√, TRUE) in the row of each right option.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.table import Column, Row, Table, cell_at, is_blank, list_in, render
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
+from steelyard.prompts.conversation import printed_value
 from steelyard.suites.choice.keys import LABEL_BEGINS, LABEL_ENDS, LETTERS, says_yes
 
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
@@ -116,11 +116,10 @@ def _in_text(text: str) -> OptionTexts:
     if listed is not None:
         return _of_list(listed)
     if text.startswith("{"):
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the options {text[:40]!r} begin like a JSON object, but are not JSON") from error
-        return _of_object(parsed if isinstance(parsed, Mapping) else {})
+        parsed = printed_value(text)
+        if not isinstance(parsed, Mapping):
+            raise ValueError(f"the options {text[:40]!r} begin like an object, but are not JSON; write them as JSON")
+        return _of_object(parsed)
     if labelled := _labelled(text):
         return OptionTexts(labelled)
     for mark in ("\n", "|", "｜"):
