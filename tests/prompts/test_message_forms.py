@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from steelyard.prompts.agent_messages import conversation_output
+from steelyard.prompts.agent_messages import conversation_output, steps_of_reply, with_plain_conversation
 from steelyard.session.replies import plain_output
+from steelyard.types import Output, Reply
 
 ASKED = "Weather in Rome?"
 ARGUMENTS = {"city": "Rome"}
@@ -199,10 +200,12 @@ def objects(value):
     return list(map(objects, value)) if isinstance(value, list) else value
 
 
-def check(output, *, name, texts):
+def check(output, name):
     assert output.value == "It is 18."
     messages = output.metadata["messages"]
-    assert [message["content"] for message in messages if message["content"]] == texts
+    assert [message["content"] for message in messages if message["content"]] == [
+        "Let me look.", "18 degrees", "It is 18.",
+    ]  # fmt: skip
     (call,) = [call for message in messages for call in message.get("tool_calls", ())]
     assert {"name": call["name"], "arguments": call["arguments"]} == CALL
     (result,) = [message for message in messages if message["role"] == "tool"]
@@ -214,11 +217,17 @@ def check(output, *, name, texts):
 @pytest.mark.parametrize("name", FORMS)
 def test_a_conversation_of_any_framework_has_its_answer_calls_and_results(name):
     output = conversation_output(FORMS[name], ASKED)
-    check(output, name=name, texts=["Let me look.", "18 degrees", "It is 18."])
+    check(output, name)
     usage = output.metadata.get("usage")
     none = {"Gemini", "OpenTelemetry", "LlamaIndex", "OpenAI Agents"}
     assert (usage is None) == (name in none)
     assert usage is None or (usage["input_tokens"], usage["output_tokens"]) == (100, 20)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_messages_that_an_endpoint_gives_with_its_answer_are_read_alike(name):
+    metadata = steps_of_reply(Reply("", "It is 18.", metadata={"messages": FORMS[name]}))
+    check(with_plain_conversation(Output("It is 18.", metadata=metadata), ASKED), name)
 
 
 @pytest.mark.parametrize("name", ["Pydantic AI", "Semantic Kernel", "AutoGen", "LlamaIndex", "OpenAI Agents"])

@@ -336,7 +336,8 @@ def _failed(result: Any) -> bool:
 
 def last_answer(messages: Sequence[Any]) -> str:
     """The text of the assistant's last message."""
-    return next(_text(content_of(message)) for message in reversed(messages) if role_of(message) == "assistant")
+    inner = map(unwrapped, reversed(messages))
+    return next(_text(content_of(message)) for message in inner if role_of(message) == "assistant")
 
 
 def _refusal(messages: Sequence[Any]) -> str:
@@ -453,8 +454,7 @@ def summed_usage(usages: Iterable[Mapping[str, int] | None]) -> dict[str, int] |
 def tokens_in(value: Any) -> dict[str, int] | None:
     """The token counts in a reply, a message or a usage block; None if there are none.
 
-    It reads `usage_metadata` and `response_metadata` (LangChain), `usage` (OpenAI), `raw` and `additional_kwargs`
-    (LlamaIndex), and the counts themselves.
+    It reads the counts themselves, and those in a field of them (`_USAGES`).
 
     >>> tokens_in({"usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
     {'input_tokens': 9, 'output_tokens': 2}
