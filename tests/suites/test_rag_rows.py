@@ -193,6 +193,8 @@ def test_right_answers_of_published_sets_are_alternatives(tmp_path):
     named = {"aliases": ["Skorpio"], "normalized_value": "scorpio", "type": "FreeForm", "value": "Scorpio"}
     (trivia,) = load(lines(tmp_path, [{"question": "Which sign?", "answer": named}])).samples
     assert trivia.reference == ["Scorpio", "Skorpio"]
+    rows = [{"question": "q", "answer": "Rome", "answer_aliases": aliases} for aliases in (["Roma"], [])]  # MuSiQue
+    assert [sample.reference for sample in load(lines(tmp_path, rows)).samples] == [["Rome", "Roma"], "Rome"]
 
 
 def test_a_source_of_financebench_is_refused_with_its_keys(tmp_path):

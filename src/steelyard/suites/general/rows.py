@@ -148,8 +148,6 @@ def _media(content: bytes) -> str | None:
     return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
 
 
-_ALIASES: Final = "answer_aliases"
-"""The column of other right answers in MuSiQue, beside `answer`."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 _LIKELY: Final = Role("input", words="general_likely_input")
@@ -493,11 +491,8 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
         metadata[EXPECTATIONS] = others
     reference = expected_in(table.example(cell, "expected"))
-    if isinstance(reference, str) and table.header("expected") == "answer":
-        # By the exact header: comparing headers without regard to case, for each row, took a fifth of the reading time.
-        columns = (column for column, header in table.layout.headers.items() if header == _ALIASES)
-        reference = [reference, *(alias for column in columns for alias in _texts(cell_at(row.cells, column)) or ())]
-        reference = reference if len(reference) > 1 else reference[0]
+    if isinstance(reference, str):
+        reference = table.with_aliases(reference, row, "expected")
     if table.header("input") == TURNS:
         reference = last_of_turns(asked, reference)
     sample = replace(sample, input=asked, reference=reference, contexts=texts or (), metadata=metadata)
