@@ -431,6 +431,25 @@ def test_an_evaluator_without_its_argument_is_named(convert):
     assert "evaluator MaxDuration without seconds: no scorer stands for it" in notes
 
 
+def test_evaluators_of_tools_become_tool_calls_or_say_what_to_write(convert):
+    text = """
+cases:
+- inputs: hi
+  evaluators:
+  - ToolCorrectness: [search, fetch]
+  - ToolCorrectness: {expected_tools: [search], allow_extra: true}
+  - TrajectoryMatch: {expected_trajectory: [search], order: exact}
+  - MaxToolCalls: 3
+"""
+    _, rows, notes = convert(cases__yaml=text)
+    assert rows[0]["checks"] == [
+        {"tool_calls": {"expected": ["search", "fetch"], "match": "same"}},
+        {"tool_calls": {"expected": ["search"]}},
+    ]
+    assert "TrajectoryMatch: no scorer stands for it. Instead: tool_calls" in notes
+    assert "MaxToolCalls: no scorer stands for it. Instead: agent_steps" in notes
+
+
 def test_inputs_of_pydantic_evals_of_which_some_have_names_stay_whole(convert):
     new, rows, _ = convert(cases__yaml="cases: [{inputs: hi}, {inputs: {q: x}}]\nevaluators: [MaxDuration: 2]\n")
     assert new["prompts"] == "{{input}}"

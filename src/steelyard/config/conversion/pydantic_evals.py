@@ -25,7 +25,14 @@ _FIRST: Final = {
     "GEval": "criteria",
     "IsInstance": "type_name",
     "EqualsExpected": "evaluation_name",
+    "ToolCorrectness": "expected_tools",
 }
+_INSTEAD: Final = {
+    **dict.fromkeys(("TrajectoryMatch", "ArgumentCorrectness"), "tool_calls"),
+    **dict.fromkeys(("MaxToolCalls", "MaxModelRequests"), "agent_steps"),
+    "GEval": "g_eval",
+}
+"""What to write for an evaluator that is not converted."""
 _PROVIDERS: Final = {"google-gla": "google", "google-vertex": "vertex", "openai-chat": "openai"}
 """What promptfoo calls a provider of pydantic-ai."""
 _EXPECTED: Final = "EqualsExpected"
@@ -55,12 +62,18 @@ def _contained(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "contains" if given.get("case_sensitive", True) else "icontains", "value": _raw(value)}
 
 
+def _tools(given: Mapping[str, Any]) -> dict[str, Any]:
+    kind = "trajectory:tool-used" if given.get("allow_extra") else "tool-call-f1"
+    return {"type": kind, "value": given["expected_tools"]}
+
+
 _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "Equals": lambda given: _equal(given.get("value")),
     _EXPECTED: lambda given: _equal(given.get("value")),
     "Contains": _contained,
     "MaxDuration": lambda given: {"type": "latency", "threshold": 1000 * float(given["seconds"])},
     "LLMJudge": lambda given: {"type": "llm-rubric", "value": _raw(given.get("rubric"))},
+    "ToolCorrectness": _tools,
 }
 
 
@@ -177,4 +190,6 @@ def _assertion(evaluator: Any, expected: Any = None) -> dict[str, Any]:
     inner = [given[key] for key in ("assertion", "score") if isinstance(given.get(key), Mapping)]
     metrics = [part["evaluation_name"] for part in (given, *inner) if part.get("evaluation_name")]
     metric = {"metric": metrics[0]} if metrics else {}
-    return {**_KINDS[name](given), **metric} if name in _KINDS else {"type": f"evaluator {name}"}
+    if name not in _KINDS:
+        return {"type": f"evaluator {name}", **({"instead": _INSTEAD[name]} if name in _INSTEAD else {})}
+    return {**_KINDS[name](given), **metric}
