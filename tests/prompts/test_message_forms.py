@@ -359,3 +359,19 @@ def test_the_last_message_of_an_agent_is_its_answer_and_not_all_that_it_did(more
         output = conversation_output(result, ASKED)
         assert (output.value, "messages" in output.metadata) == ("It is 18.", False)
         assert (output.metadata.get("usage") or {}).get("input_tokens") == (250 if "metrics" in more else None)
+
+
+MESSAGE = {"role": "assistant", "content": "The answer is 42."}
+
+
+@pytest.mark.parametrize(
+    "own", [{"answer": "42", "contexts": ["c"]}, {"output": "42"}, {"output": MESSAGE, "contexts": ["c"]}]
+)
+@pytest.mark.parametrize("key", ["message", "response", "data"])
+def test_an_answer_or_contexts_beside_a_message_are_of_the_function_and_not_left_out(own, key):
+    assert conversation_output({key: MESSAGE, **own}) is None
+
+
+def test_a_message_of_results_alone_is_no_answer():
+    searched = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    assert conversation_output([{"role": "assistant", "content": [searched]}], ASKED).value == ""

@@ -179,7 +179,7 @@ def _reply_of(value: Any) -> Mapping[str, Any] | None:
     message = next(
         (inner for outer in (choice, field(choice, "message"), output) if is_message(inner := unwrapped(outer))), None
     )
-    if role_of(message) != "assistant":
+    if role_of(message) != "assistant" or (choice is value is not message and _answers_beside(value, message)):
         return None
     reason = field(choice, "finish_reason")
     finish = {"finish": reason} if isinstance(reason, str) and reason else {}
@@ -187,6 +187,12 @@ def _reply_of(value: Any) -> Mapping[str, Any] | None:
     if message is not value and any(mark if isinstance(mark, list) else mark is not None for mark in marks):
         return {MESSAGES: [message], USAGE: _at(value, ("metrics", "accumulated_usage")), _STEPS_UNKNOWN: True}
     return {MESSAGES: [message], USAGE: tokens_in(value), **finish}
+
+
+def _answers_beside(value: Any, message: Any) -> bool:
+    """Whether a mapping with a message has an answer or contexts of its own, as what a function returns may have."""
+    own = (value.get(key) for key in (*_ANSWERS, CONTEXTS)) if isinstance(value, Mapping) else ()
+    return any(item is not None and unwrapped(item) is not message for item in own)
 
 
 def with_plain_conversation(output: Output, question: Any = None) -> Output:
@@ -335,14 +341,14 @@ def _failed(result: Any) -> bool:
 
 
 def last_answer(messages: Sequence[Any]) -> str:
-    """The text of the assistant's last message."""
+    """The text of the assistant's last message; "" where that had results of tools alone."""
     inner = map(unwrapped, reversed(messages))
-    return next(_text(content_of(message)) for message in inner if role_of(message) == "assistant")
+    return next((_text(content_of(message)) for message in inner if role_of(message) == "assistant"), "")
 
 
 def _refusal(messages: Sequence[Any]) -> str:
     """The words with which OpenAI's model refuses in place of its last answer; "" where it answers."""
-    last = next(message for message in reversed(messages) if role_of(message) == "assistant")
+    last = next((message for message in reversed(messages) if role_of(message) == "assistant"), None)
     content = content_of(last)
     parts = content if isinstance(content, list | tuple) else ()
     refusals = [text for part in (last, *parts) if isinstance(text := field(part, "refusal"), str)]
