@@ -474,6 +474,19 @@ def test_likelihoods_and_several_replies_of_the_harness_are_refused(tmp_path, re
         Replay(jsonl(tmp_path, harness_rows(reply, [["b"]]))).check()
 
 
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        ({"id": "1", "custom_id": "q", "result": "pass", "output": "A"}, {}),
+        ({"custom_id": "1", "response": "A", "contexts": ["c"]}, {"id": "custom_id", "output": "response"}),
+        ({"custom_id": "1", "response": "B", "answer": "A"}, {"id": "custom_id", "output": "answer"}),
+    ],
+)
+def test_a_row_with_a_custom_id_that_is_no_result_of_a_batch_keeps_its_columns(tmp_path, row, names):
+    (output,) = [Replay(jsonl(tmp_path, [row]), **names)(Sample("1", "q"))]
+    assert (output.value, list(output.contexts)) == ("A", row.get("contexts", []))
+
+
 def test_results_of_a_batch_are_read_by_their_custom_ids_without_the_calls_that_failed(tmp_path):
     body = {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Paris"}}]}
     refused = {"status_code": 400, "body": {"error": {"message": "bad", "type": "invalid_request_error"}}}

@@ -39,7 +39,7 @@ from steelyard.prompts.conversation import messages_in, transcript_of
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
 from steelyard.session.replies import refused_before
-from steelyard.targets.tool_logs import HARNESS, OF_BATCH, batch_rows, harness_rows, inspect_rows
+from steelyard.targets.tool_logs import HARNESS, batch_rows, harness_rows, inspect_rows, is_of_batch
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
@@ -172,7 +172,7 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
     rows = _rows(file, text)
     if rows and rows[0][1].keys() >= HARNESS:
         rows, names = harness_rows(rows, file.name, output), (*_INSPECT, *names[2:])
-    elif rows and ident in {"id", "custom_id"} and "custom_id" in rows[0][1] and rows[0][1].keys() & {*OF_BATCH}:
+    elif ident in {"id", "custom_id"} and any(is_of_batch(row) for _, row in rows):
         rows, names = batch_rows(rows), (*_INSPECT, *names[2:])
     return _by_id(file, rows, names)
 

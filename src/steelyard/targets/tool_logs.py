@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.errors import DataError
+from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, summed_usage, tokens_in
 
 _INSPECT_SCORING: Final = ("scorers", "scorer")
 """Types of the event with which scoring begins, the second of Inspect before spans."""
 HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
 """Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
-OF_BATCH: Final = ("response", "result")
-"""Keys beside `custom_id` in the results of a batch, as OpenAI and many others, and as Anthropic write them."""
+_OF_BATCH: Final = {"response": "body", "result": "type"}
+"""Keys beside `custom_id` in the results of a batch, as OpenAI and many others, and as Anthropic write them, and keys
+that their objects have."""
 _HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
 """What the question is called in the data sets of its tasks."""
 
@@ -100,12 +102,17 @@ def harness_rows(
     return found
 
 
+def is_of_batch(row: Mapping[str, Any]) -> bool:
+    """Whether a row is the result of a call in a batch."""
+    return "custom_id" in row and any(inner in mapping_or_empty(row.get(key)) for key, inner in _OF_BATCH.items())
+
+
 def batch_rows(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[tuple[str, Mapping[str, Any]]]:
     """The replies in the results of a batch, each by its `custom_id`; a call that failed has none."""
     found = []
     for place, row in rows:
-        reply = next((row[key] for key in OF_BATCH if row.get(key) is not None), None)
-        about = reply if isinstance(reply, Mapping) else {}
+        reply = next((row[key] for key in _OF_BATCH if row.get(key) is not None), None)
+        about = mapping_or_empty(reply)
         is_there = about.get("status_code", 200) == 200 and about.get("type", "succeeded") == "succeeded"
         if reply is not None and is_there and not row.get("error"):
             found.append((place, {"id": str(row.get("custom_id")), "output": about.get("body", reply)}))
