@@ -53,6 +53,7 @@ _BODY: Final = (
     rf"|(?P<stars>(?:[{_STARS}]\ufe0f?\s?){{1,12}})(?P<half_star>½|✬|⯨)?(?P<empty>(?:[☆✩]\ufe0f?\s?){{0,12}}))"
 )
 _TO_ANOTHER: Final = re.compile(r"\s{1,3}(?:or|to|and|[-–—~])\s{1,3}|[-–—~]|\s?(?:或者?|至|到)\s?", re.IGNORECASE)
+_FROM: Final = re.compile(r"\bfrom\s(?:\w{1,9}\s){0,2}\Z")
 _SUM: Final = re.compile(r"\s?(?:points?\s|分)?(?:[-+*×÷−]|minus|plus|减|加)\s?\d[^\n=]{0,40}?(?:=|\bequals\b)")
 
 
@@ -141,9 +142,9 @@ def _with_ranges_of_fractions(text: str, listed: list[RatingNumber]) -> list[Rat
             last is not None
             and last.top == number.top
             and last.value is not None
-            and number.value is not None
+            and number.value not in {None, last.value}
             and _TO_ANOTHER.fullmatch(text, last.end, number.start)
-            and not text.endswith("from ", 0, last.start)
+            and not _FROM.search(text, max(0, last.start - 30), last.start)
         ):
             bounds = (last.value, number.value)
             ranged[-1] = last._replace(stop=number.stop, end=number.end, value=None, bounds=bounds)
