@@ -303,6 +303,11 @@ def test_minimax_says_in_every_reply_how_the_call_went():
     assert MODEL.read(answer).finish == "content_filter"
 
 
+def test_an_error_code_beside_a_reply_is_no_error():
+    answer = Answer(200, {}, json.dumps({**completion("Par"), "error_code": "0", "error_msg": ""}).encode())
+    assert MODEL.read(answer).text == "Par"
+
+
 def test_an_error_code_in_a_stream_of_fastchat_ends_its_reply():
     failed = {
         "text": "**NETWORK ERROR DUE TO HIGH TRAFFIC. PLEASE REGENERATE OR REFRESH THIS PAGE.**",

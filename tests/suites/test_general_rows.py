@@ -257,8 +257,10 @@ def test_turns_of_mt_bench_are_messages_of_the_user_and_the_last_reference_is_ex
     (sample,) = read(rows, name="r.jsonl").data.samples
     asked = [{"role": "user", "content": "2 + 2?"}, {"role": "user", "content": "Twice that?"}]
     assert (sample.input, sample.reference) == (asked, "8")
-    (sample,) = read([{"turns": ["2 + 2?"], "reference": ["4", "four"]}], name="s.jsonl").data.samples
-    assert (sample.input, sample.reference) == (asked[:1], ["4", "four"])
+    with_system = [{"role": "system", "content": "Be brief."}, asked[0]]
+    for turns, sent in ((["2 + 2?"], asked[:1]), (with_system, with_system)):
+        (sample,) = read([{"turns": turns, "reference": ["4", "four"]}], name="s.jsonl").data.samples
+        assert (sample.input, sample.reference) == (sent, ["4", "four"])
 
 
 def test_texts_of_langfuse_are_read_without_the_quotes_of_json(read):

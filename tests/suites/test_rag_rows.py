@@ -199,8 +199,14 @@ def test_right_answers_of_published_sets_are_alternatives(tmp_path):
 
 def test_a_source_of_financebench_is_refused_with_its_keys(tmp_path):
     evidence = {"evidence_text": "Table of Contents", "doc_name": "3M_2018_10K", "evidence_page_num": 59}
-    with pytest.raises(DataError, match="keys evidence_text, doc_name, evidence_page_num, and none of id, document"):
+    with pytest.raises(DataError, match="its keys are evidence_text, doc_name, evidence_page_num"):
         load(lines(tmp_path, [{"question": "How much?", "answer": "$1577.00", "evidence": [evidence]}]))
+
+
+def test_a_source_without_a_text_is_said_to_have_none(tmp_path):
+    row = {"question": "How much?", "source": [{"text": "It rains."}, {"text": ""}]}
+    with pytest.raises(DataError, match=r"a source has nothing under id, .*, text; its keys are text"):
+        load(lines(tmp_path, [row]))
 
 
 def test_sentences_of_2wikimultihop_are_parted(tmp_path):

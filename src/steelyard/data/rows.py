@@ -34,6 +34,7 @@ from steelyard.data.table import (
 )
 from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
 from steelyard.errors import ConfigError, DataError
+from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.conversation import answer_of, flaw_in, messages_in, printed_value
 from steelyard.types import BETWEEN_LEVELS, Sample
 
@@ -261,13 +262,15 @@ class OpenTable:
 
 
 def last_of_turns(asked: Any, reference: Any) -> Any:
-    """The last of as many references as there are turns, since an output is the reply to the last; others unchanged.
+    """The last of as many references as the user has turns, as an output is the reply to the last; others unchanged.
 
     >>> last_of_turns(["2 + 2?", "Twice that?"], ["4", "8"]), last_of_turns(["2 + 2?"], ["4"])
     ('8', ['4'])
     """
-    several = isinstance(asked, list) and isinstance(reference, list) and len(asked) == len(reference) > 1
-    return reference[-1] if several else reference
+    if not isinstance(asked, list) or not isinstance(reference, list):
+        return reference
+    turns = sum(isinstance(turn, str) or mapping_or_empty(turn).get("role") == "user" for turn in asked)
+    return reference[-1] if turns == len(reference) > 1 else reference
 
 
 def joined_cells(row: Row, columns: Sequence[Column]) -> Any:

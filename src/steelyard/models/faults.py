@@ -131,7 +131,8 @@ def _said(error: Mapping[str, Any]) -> Any:
 def _stated(value: Mapping[str, Any]) -> Any:
     """The error under `error`, MiniMax's status of a failed call, or FastChat's event with `error_code` and `text`."""
     status = mapping_or_empty(value.get("base_resp"))
-    return value.get("error") or (status if status.get("status_code") else value.get("error_code") and value)
+    coded = "choices" not in value and value.get("error_code") and value
+    return value.get("error") or (status if status.get("status_code") else coded)
 
 
 def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:

@@ -214,8 +214,8 @@ def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
         ]
     checked = [_checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
     if not all(checked):
-        keys = ", ".join(sources[checked.index({})])
-        raise SourceError("source", f"a source has the keys {keys[:80]}, and none of {', '.join(_KEYS)}; rename them")
+        keys = ", ".join(map(str, sources[checked.index({})])) or "none"
+        raise SourceError("source", f"a source has nothing under {', '.join(_KEYS)}; its keys are {keys[:80]}")
     return [shared | entry for entry in checked]
 
 
