@@ -319,8 +319,9 @@ def test_an_error_code_in_a_stream_of_fastchat_ends_its_reply():
 
 
 def test_a_path_that_lm_studio_does_not_serve_is_no_passing_fault():
-    fault = fault_of(MODEL, {"error": "Unexpected endpoint or method. (POST /chat/completions)"})
-    assert (fault.kind, fault.retry, fault.refusal) == ("bad_request", False, "mismatch")
+    for status in (200, 404):
+        fault = fault_of(MODEL, {"error": "Unexpected endpoint or method. (POST /chat/completions)"}, status)
+        assert (fault.kind, fault.retry, fault.refusal) == ("bad_request", False, "mismatch")
 
 
 @pytest.mark.parametrize(

@@ -369,7 +369,8 @@ MESSAGE = {"role": "assistant", "content": "The answer is 42."}
 )
 @pytest.mark.parametrize("key", ["message", "response", "data"])
 def test_an_answer_or_contexts_beside_a_message_are_of_the_function_and_not_left_out(own, key):
-    assert conversation_output({key: MESSAGE, **own}) is None
+    for returned in ({key: MESSAGE, **own}, SimpleNamespace(**{key: MESSAGE, **own})):
+        assert conversation_output(returned) is None
 
 
 def test_a_message_of_results_alone_is_no_answer():

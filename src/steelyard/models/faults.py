@@ -286,9 +286,10 @@ def _refusal(answer: Answer, error: ErrorBody, kind: str) -> tuple[str, str] | N
     if named_kind not in ENDING:
         text = error.text or answer.body.decode("utf-8", "replace")
         named_kind = refusal_kind(text, passing=status == _SERVER_ERROR)
-    if named_kind or setting_named(error.text):
+    setting = setting_named(error.text)
+    if named_kind or setting not in {"", "path"}:
         return named_kind, NAMED
-    return ("", MISMATCH) if status in _NOTHING_THERE else None
+    return ("", MISMATCH) if setting or status in _NOTHING_THERE else None
 
 
 def _refusal_of_parameters(message: str, refused: Refused) -> Fault:

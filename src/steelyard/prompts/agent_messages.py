@@ -190,9 +190,9 @@ def _reply_of(value: Any) -> Mapping[str, Any] | None:
 
 
 def _answers_beside(value: Any, message: Any) -> bool:
-    """Whether a mapping with a message has an answer or contexts of its own, as what a function returns may have."""
-    own = (value.get(key) for key in (*_ANSWERS, CONTEXTS)) if isinstance(value, Mapping) else ()
-    return any(item is not None and unwrapped(item) is not message for item in own)
+    """Whether what has a message has an answer or contexts of its own too, as what a function returns may have."""
+    own = (field(value, name) for name in (*_ANSWERS, CONTEXTS))
+    return any(item is not None and not callable(item) and unwrapped(item) is not message for item in own)
 
 
 def with_plain_conversation(output: Output, question: Any = None) -> Output:
