@@ -112,6 +112,7 @@ def test_calls_of_the_user_of_tau2_bench_are_not_the_agents(tmp_path):
             {"name": "chat m", "kind": "SPAN_KIND_CLIENT", "attributes": {}},
             "no 'id'; spans of OpenTelemetry",
         ),
+        ("s.jsonl", {"attributes": {"colour": "red"}, "output": "a"}, "no 'id'; known: attributes, output"),
         ("s.jsonl", {"resourceSpans": []}, "no 'id'; spans of OpenTelemetry are not outputs: write a row for each"),
         ("s.json", {"resourceSpans": []}, "with a text for each; spans of OpenTelemetry are not outputs"),
         (

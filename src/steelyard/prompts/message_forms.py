@@ -141,7 +141,8 @@ def unwrapped(value: Any) -> Any:
     """The message in an event or a stored message; a message, or what has none, as it is."""
     if _is_bare_message(value) and field(value, "message") is None:
         return value
-    return next((inner for key in _WRAPPERS if _is_bare_message(inner := field(value, key)) or item_kind(inner)), value)
+    inners = (inner for key in _WRAPPERS if (inner := field(value, key)) is not None) if value is not None else ()
+    return next((inner for inner in inners if _is_bare_message(inner) or item_kind(inner)), value)
 
 
 def is_message(value: Any) -> bool:

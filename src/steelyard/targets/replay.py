@@ -304,7 +304,7 @@ def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
 
 
 def _is_of_spans(row: Mapping[str, Any]) -> bool:
-    return "resourceSpans" in row or isinstance(row.get("attributes"), Mapping)
+    return "resourceSpans" in row or ("attributes" in row and "kind" in row)
 
 
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
