@@ -6,7 +6,6 @@ import pytest
 
 from steelyard import Scripted
 from steelyard.data.sample_files import SampleFiles
-from steelyard.errors import ConfigError
 from steelyard.suites import GeneralSuite
 from steelyard.suites.general.rows import load_general
 
@@ -52,17 +51,11 @@ def test_samples_of_the_registry_of_openai_have_messages_and_ideal_answers(loade
     assert (sample.input, sample.reference) == (REGISTRY[0]["input"], "Hello")
 
 
-SVAMP = {"Body": "There are 290 bananas in 2 groups.", "Question": "How big is each group?", "Answer": "145"}
 HOTPOT = {
     "question": "Which magazine was started first?",
     "answer": "Arthur's Magazine",
     "context": {"title": ["Arthur's Magazine"], "sentences": [["It is of 1844.", " It was merged."]]},
 }
-
-
-def test_the_story_of_svamp_and_its_question_may_each_be_the_input(loaded):
-    with pytest.raises(ConfigError, match=r"Question and Body may each be the input; name one in a prompt"):
-        loaded([SVAMP], "svamp.jsonl")
 
 
 def test_contexts_that_no_prompt_shows_are_told(tmp_path):

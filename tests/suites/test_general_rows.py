@@ -77,14 +77,14 @@ def test_a_prompt_that_shows_the_expected_output_is_refused_unless_the_column_is
 
 def test_without_an_input_the_error_says_what_to_write(read):
     with pytest.raises(
-        ConfigError, match=r"no column for the input; the columns found are memo, channel.*\{\{memo\}\}"
+        ConfigError, match=r"no column for the input; the columns found are body, channel.*\{\{body\}\}"
     ):
-        read("memo,channel\nb,c\n")
+        read("body,channel\nb,c\n")
 
 
 def test_without_an_input_no_id_is_proposed_however_long_it_is(read):
-    with pytest.raises(ConfigError, match=r"as \{\{memo\}\}"):
-        read("id,memo,channel\n0123456789abcdef0123456789abcdef,b,\n")
+    with pytest.raises(ConfigError, match=r"as \{\{body\}\}"):
+        read("id,body,channel\n0123456789abcdef0123456789abcdef,b,\n")
 
 
 @pytest.mark.parametrize("content", ["ticket,label\nb,l\n", "id,ticket\n7,b\n", "label,category,ticket\nl,x,b\n"])
