@@ -56,11 +56,13 @@ _UNNAMED: Final = frozenset({"function", "custom", "function_call", "tool_call",
 """Types of calls that say nothing of the tool."""
 _ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input", "input_parameters", "action")
 _ID: Final = ("tool_call_id", "call_id", "tool_use_id", "id", "tool_id")
-_CONTENT: Final = ("content", "output", "result", "response")
+_CONTENT: Final = ("content", "output", "result", "response", "error_text")
+_STEP: Final = "step-start"
+"""The part with which each step begins in a message of the AI SDK's user interface."""
 _TEXTS: Final = frozenset({"text", "user-prompt", "system-prompt"})
 """Types of parts that have their text under `content` in Pydantic AI and OpenTelemetry."""
 _ERRORS: Final = ("is_error", "error", "tool_call_error")
-_FAILED: Final = frozenset({"error", "failed", "retry-prompt"})
+_FAILED: Final = frozenset({"error", "failed", "retry-prompt", "error-text", "error-json", "output-error"})
 _KEPT: Final = ("tool_calls", "function_call", "additional_kwargs", "name", "tool_call_id", "status", "refusal")
 _INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count", "prompt_eval_count")
 _OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count", "eval_count")
@@ -282,7 +284,27 @@ def with_separate_results(messages: Sequence[Any]) -> list[Any]:
     >>> with_separate_results([{"role": "user", "content": [result]}])
     [{'role': 'tool', 'tool_call_id': 'c1', 'content': '2'}]
     """
-    return [separate for message in _without_items(messages) for separate in _separated(message)]
+    stepwise = [step for message in messages for step in _steps_of(message)]
+    return [separate for message in _without_items(stepwise) for separate in _separated(message)]
+
+
+def _steps_of(message: Any) -> list[Any]:
+    """The messages in one of the AI SDK's user interface, which holds a whole run; any other message alone."""
+    parts = field(message, "parts")
+    if not isinstance(parts, list) or all(part_type(part) != _STEP for part in parts):
+        return [message]
+    steps: list[list[Any]] = [[]]
+    for part in parts:
+        if part_type(part) == _STEP:
+            steps.append([])
+        steps[-1].append(part)
+    messages: list[Any] = []
+    for step in steps:
+        calls = [part for part in step if field(part, "tool_call_id") is not None]
+        said = [part for part in step if part_type(part) in {"text", "file"}]
+        if calls or said:
+            messages += [{"role": role_of(message), "content": said, "tool_calls": calls}, *map(_result, calls)]
+    return messages
 
 
 def _without_items(messages: Sequence[Any]) -> list[Any]:
@@ -323,18 +345,20 @@ def _result(part: Any) -> dict[str, Any]:
     """The message of a tool's result."""
     call = field(part, "origin")  # Haystack
     name = first_field(part, _NAME) or first_field(call, _NAME)
+    content = first_field(part, _CONTENT)
+    typed = isinstance(content, Mapping) and content.keys() == {"type", "value"}  # AI SDK
     return {
         "role": "tool",
         "tool_call_id": str(first_field(part, _ID) or first_field(call, _ID) or ""),
-        "content": first_field(part, _CONTENT),
+        "content": content["value"] if typed else content,
         **({"name": name} if isinstance(name, str) else {}),
-        **({"status": "error"} if _failed(part) else {}),
+        **({"status": "error"} if _failed(part) or (typed and _failed(content)) else {}),
     }
 
 
 def _failed(result: Any) -> bool:
     """Whether a tool's result is marked as an error."""
-    states = (field(result, "status"), field(result, "outcome"), part_type(result))
+    states = (*(field(result, name) for name in ("status", "outcome", "state")), part_type(result))
     return any(field(result, name) is True for name in _ERRORS) or any(
         isinstance(state, str) and state in _FAILED for state in states
     )
@@ -342,7 +366,7 @@ def _failed(result: Any) -> bool:
 
 def last_answer(messages: Sequence[Any]) -> str:
     """The text of the assistant's last message; "" where that had results of tools alone."""
-    inner = map(unwrapped, reversed(messages))
+    inner = (unwrapped(step) for message in reversed(messages) for step in reversed(_steps_of(message)))
     return next((_text(content_of(message)) for message in inner if role_of(message) == "assistant"), "")
 
 
@@ -412,9 +436,11 @@ def tool_call(call: Any) -> dict[str, Any]:
         except (ValueError, RecursionError):
             read = arguments
         arguments = read if isinstance(read, Mapping) else arguments
-    # A tool of the provider itself is named by the type of its call: web_search_call.
+    # A tool of the provider itself is named by the type of its call (web_search_call), as the AI SDK's are (tool-NAME).
     kind = part_type(call)
-    name = first_field(function, _NAME) or ("" if kind in _UNNAMED else kind.removesuffix("_call"))
+    name = first_field(function, _NAME) or (
+        "" if kind in _UNNAMED else kind.removesuffix("_call").removeprefix("tool-")
+    )
     return {"id": str(first_field(call, _ID) or ""), "name": str(name), "arguments": arguments}
 
 
