@@ -56,6 +56,7 @@ class GatedRun:
     def stopped(self):
         """The process stands still: it does not see what happens to its store meanwhile."""
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # on a busy machine it may still write behind the signal
         try:
             yield
         finally:
