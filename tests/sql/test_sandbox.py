@@ -445,6 +445,15 @@ class TestCopies:
         done = sandbox.run(Database(file=tmp_path / "empty.db"), "SELECT count(*) FROM sqlite_master")
         assert done.table.rows == [(0,)]
 
+    def test_values_that_a_later_declaration_does_not_allow_are_read(self, sandbox, tmp_path):
+        with contextlib.closing(sqlite3.connect(tmp_path / "altered.db")) as connection:
+            connection.executescript(
+                """CREATE TABLE t(a, b); INSERT INTO t VALUES (NULL, 7); PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a NOT NULL, b TEXT)'"""
+            )
+        done = sandbox.run(Database(file=tmp_path / "altered.db"), "SELECT * FROM t")
+        assert done.table.rows == [(None, 7)]
+
     def test_what_is_no_database_is_refused_by_name(self, sandbox, tmp_path):
         (tmp_path / "text.db").write_text("not a database at all", encoding="utf-8")
         os.mkfifo(tmp_path / "pipe.db")

@@ -286,6 +286,8 @@ def _stop_of(error: Exception, guard: Guard, part: Part, where: str) -> SqlStop:
     return SqlStop(kind, f"{where}{message}", part)
 
 
+_OF_A_VALUE: Final = re.compile(r"[\w-]+ value in ")
+"""What the check says of a value that its column's declaration does not allow, after it has found all pages sound."""
 _CHECK_S: Final = 8.0
 """Seconds that the check of a large file may take; what is not seen until then fails in the query that meets it."""
 
@@ -334,7 +336,7 @@ def _check_pages(connection: sqlite3.Connection) -> str:
         if error.sqlite_errorcode in {sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG}:
             return ""
         raise
-    return "" if outcome == "ok" else str(outcome)
+    return "" if outcome == "ok" or _OF_A_VALUE.match(outcome) else str(outcome)
 
 
 _PAGES: Final = 2_000
