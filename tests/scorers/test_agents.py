@@ -108,6 +108,8 @@ def test_each_sample_may_bring_its_calls_as_a_list_or_as_json_text():
     made = agent(SEARCH)
     for given in (["search"], '["search"]', "search", [{"name": "search", "arguments": {"query": "tide"}}]):
         assert values(ToolCalls(), made, tools=given)[0] == 1
+    with pytest.raises(DataError, match="expected a list of tool calls"):
+        values(ToolCalls(), made, tools="[search(query='tide')]")
     assert values(ToolCalls(match="same"), made, tools=[]) == [0, None, 0]
     assert values(ToolCalls(match="same"), agent(), tools="[]") == [1, None, None]
     without = scores(ToolCalls(), made)
@@ -396,6 +398,7 @@ def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
     ("header", "expected"),
     [
         ("reference_tool_calls", '[{"name": "add", "args": {"a": 1}}]'),
+        ("reference_tool_calls", "[{'name': 'add', 'args': {'a': 1}}]"),
         ("expected_tools", [{"name": "add", "description": None, "input_parameters": {"a": 1}}]),
         ("expected_tools", '[{"name": "add", "type": "FUNCTION", "inputParameters": {"a": 1}}]'),
     ],

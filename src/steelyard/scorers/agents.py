@@ -21,6 +21,7 @@ from steelyard.data.headers import is_called
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
+from steelyard.prompts.conversation import printed_value
 from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.patterns import PatternTime, compile_pattern
@@ -56,7 +57,8 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
     """Read expected calls: each a tool's name, or a mapping with `name` and `arguments` or `schema`.
 
     Args:
-        given: a list of them, or the JSON text of one, as a table's cell holds it; a text that is not JSON is one name.
+        given: a list of them, or the text of one in JSON or as pandas prints it, as a table's cell holds it; a text
+            that opens no list or object is one name.
         where: for messages.
 
     Raises:
@@ -66,10 +68,10 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
     {'a': 1}
     """
     if isinstance(given, str):
-        try:
-            read = json.loads(given)
-        except (ValueError, RecursionError):
-            read = [given] if given.strip() else []
+        text = given.strip()
+        read = printed_value(text)
+        if read is None and text != "null":
+            read = text if text.startswith(("[", "{")) else [text] * bool(text)
         given = read
     if isinstance(given, Mapping):
         given = [given]
