@@ -147,6 +147,13 @@ def test_what_is_no_conversation_is_left_alone(cell):
     assert messages_in(cell) is None
 
 
+def test_turns_of_the_user_that_stand_in_lists_of_their_own_are_one_conversation():
+    more = {"role": "user", "content": "And in Rome?"}
+    assert messages_in([[USER], [], [more]]) == [USER, more]  # BFCL
+    assert messages_in([[USER, {"role": "assistant", "content": "No."}], [more]]) is None
+    assert messages_in([[1, 2], [3]]) is None
+
+
 @pytest.mark.parametrize("content", ["x" * 1_000_000, [[]] * 1000])
 def test_a_list_as_python_prints_it_is_read_up_to_a_length_and_a_number_of_brackets(content):
     """Either bound alone; as JSON the same messages are read."""

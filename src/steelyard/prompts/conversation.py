@@ -74,8 +74,7 @@ def messages_in(cell: Any) -> list[Message] | None:
         value = value.get("messages")
     if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
         value = [{"role": _SPEAKERS.get(str(turn["from"])), "content": turn["value"]} for turn in value]
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):  # a batch of one in LangSmith's runs
-        value = value[0]
+    value = _unnested(value)
     if isinstance(value, list) and all(isinstance(turn, Mapping) and _is_stored(turn) for turn in value):
         value = [turn["kwargs"] if "lc" in turn else {**turn["data"], "type": turn["type"]} for turn in value]
     if _is_typed(value):
@@ -85,6 +84,15 @@ def messages_in(cell: Any) -> list[Message] | None:
     if any("content" not in message and isinstance(content_of(message), list) for message in value):
         return _as_sent(with_separate_results(value))
     return [{key: part for key, part in message.items() if part is not None or key == "content"} for message in value]
+
+
+def _unnested(value: Any) -> Any:
+    """The messages in a list of one list (LangSmith's runs), or of what the user says in each turn (BFCL)."""
+    if not isinstance(value, list) or not all(isinstance(turns, list) for turns in value):
+        return value
+    turns = [turn for listed in value for turn in listed]
+    is_said = all(isinstance(turn, Mapping) and turn.get("role") == "user" for turn in turns)
+    return turns if is_said or len(value) == 1 else value
 
 
 def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
