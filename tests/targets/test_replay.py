@@ -28,9 +28,9 @@ def outputs(target, *idents):
 
 
 def test_json_lines_give_any_value(tmp_path):
-    rows = [{"id": 1, "output": {"a": [1]}}, {"id": "b", "output": None}]
+    rows = [{"id": 1, "output": {"a": [1]}}, {"id": "b", "output": 0}]
     path = written(tmp_path, "o.jsonl", "\ufeff" + "\n\n".join(map(json.dumps, rows)) + "\n")
-    assert outputs(Replay(path), "1", "b") == [{"a": [1]}, None]
+    assert outputs(Replay(path), "1", "b") == [{"a": [1]}, 0]
 
 
 def test_a_json_list_of_objects_gives_one_output_each_and_equal_ones_may_be_repeated(tmp_path):
@@ -147,6 +147,19 @@ def test_calls_logged_by_litellm_answer_their_own_messages(tmp_path):
         target(Sample("2", asked[1]))
 
 
+def test_answers_of_mt_bench_are_the_text_of_each_turn(tmp_path):
+    rows = [
+        {"question_id": number, "answer_id": "a", "model_id": "m", "choices": [{"index": 0, "turns": texts}]}
+        for number, texts in ((81, ["A post.", "A shorter post."]), (82, ["Three.", "$ERROR$"]))
+    ]
+    path = written(tmp_path, "m.jsonl", "\n".join(map(json.dumps, rows)))
+    target = Replay(path, id="question_id", output="choices")
+    output = target(Sample("81", "q"))
+    assert (output.value, len(output.metadata["messages"])) == ("A shorter post.", 2)
+    with pytest.raises(LookupError, match="no output for sample '82'"):
+        target(Sample("82", "q"))
+
+
 def test_csv_columns_are_named(tmp_path):
     path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
     assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]
@@ -164,6 +177,24 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "failed",
+    [
+        {"output": None},
+        {"output": None, "messages": [{"role": "user", "content": "q"}], "error": "Error code: 429"},
+        {"output": "", "error": "Error code: 429"},
+        {"output": "Error during inference: timeout", "traceback": "Traceback (most recent call last): ..."},  # BFCL
+        {"output": [], "info": {"error": "timeout", "traceback": "Traceback ..."}},  # tau-bench
+    ],
+)
+def test_a_call_that_failed_has_no_output(tmp_path, failed):
+    rows = [{"id": 1, "output": "", "error": None}, {"id": 2, **failed}]
+    target = Replay(written(tmp_path, "o.jsonl", "\n".join(map(json.dumps, rows))))
+    assert outputs(target, "1") == [""]
+    with pytest.raises(LookupError, match="no output for sample '2'"):
+        target(Sample("2", "q"))
+
+
+@pytest.mark.parametrize(
     ("name", "text", "error", "said_so"),
     [
         ("o.jsonl", '{"id": 1}', ConfigError, "line 1 has no 'output'; known: id"),
@@ -177,7 +208,8 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
         ("o.jsonl", "[1]", DataError, "entry 1: expected an object, got int"),
         ("o.jsonl", '{"id": 1, "output": 2}\n[1]', DataError, "line 2: expected an object, got list"),
         ("o.json", '[{"id": 1, "output": 2}, {"id": 1, "output": 3}]', DataError, "entry 2: a second output"),
-        ("o.json", '{"q1": {"a": 1}}', DataError, "an object of id to output, with a text for each"),
+        ("o.json", '{"q1": {"a": 1}}', DataError, "an object of id to output, with a text for each; write a row"),
+        ("o.json", '{"0": {"prediction": "2", "gold": "2"}}', DataError, "an object of id to output"),  # OpenCompass
         ("o.json", '{"q1": 1, "q1": 2}', ConfigError, "has no 'id'"),
         ("o.jsonl", "{", DataError, "o.jsonl cannot be read"),
         ("o.jsonl", "[" * 100_000, DataError, "o.jsonl cannot be read"),

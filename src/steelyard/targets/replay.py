@@ -25,7 +25,7 @@ from steelyard.data.text_tables import SqlLine, golden, split_line
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
-from steelyard.plain_json import distinct_keys
+from steelyard.plain_json import distinct_keys, mapping_or_empty
 from steelyard.prompts.agent_messages import (
     LEFT_OUT,
     MESSAGES,
@@ -169,7 +169,7 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
         return _by_id(file, inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
     if mapping is not None:
         return _of_mapping(mapping, file.name)
-    rows = _rows(file, text)
+    rows = _rows(file, text, output)
     if rows and rows[0][1].keys() >= HARNESS:
         rows, names = harness_rows(rows, file.name, output), (*_INSPECT, *names[2:])
     elif ident in {"id", "custom_id"} and any(is_of_batch(row) for _, row in rows):
@@ -308,22 +308,28 @@ def _is_of_spans(row: Mapping[str, Any]) -> bool:
 
 
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
-    if mapping and set(mapping) == {str(number) for number in range(len(mapping))}:
+    rows = [value for value in mapping.values() if isinstance(value, dict | list)]
+    if mapping and not rows and set(mapping) == {str(number) for number in range(len(mapping))}:
         # BIRD's own evaluator scores an output that is not text (a refused prompt is 0) as an empty statement.
         texts = [mapping[str(number)] for number in range(len(mapping))]
         return _Outputs(lines=tuple(split_line(text) if isinstance(text, str) else SqlLine("", "") for text in texts))
-    if any(isinstance(value, dict | list) for value in mapping.values()):
+    if rows:
         lists = [key for key, value in mapping.items() if isinstance(value, list)]
-        hint = f"; if the outputs are the list {' or '.join(lists[:3])}, save it alone" if lists else ""
-        hint = f"; {_SPANS}" if _is_of_spans(mapping) else hint
-        raise DataError(f"{name}: expected an object of id to output, with a text for each{hint}")
-    return _Outputs(MappingProxyType({ident: Output(value) for ident, value in mapping.items()}))
+        hint = (
+            f"if the outputs are the list {' or '.join(lists[:3])}, save it alone"
+            if lists
+            else "write a row for each, with its id, as JSON lines"
+        )
+        hint = _SPANS if _is_of_spans(mapping) else hint
+        raise DataError(f"{name}: expected an object of id to output, with a text for each; {hint}")
+    return _Outputs(MappingProxyType({key: Output(value) for key, value in mapping.items() if value is not None}))
 
 
-def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+def _rows(file: Path, text: str, output: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     try:
         rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
-        return [(place, golden(row)) for place, row in rows]
+        known = [(place, _of_export(row, output)) for place, row in rows]
+        return [(place, golden(row)) for place, row in known if row is not None]
     except (ValueError, RecursionError, csv.Error) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
 
@@ -338,27 +344,40 @@ def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     for place, row in rows:
         if not isinstance(row, dict):
             raise ValueError(f"{place}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
-    return [(place, known) for place, row in rows if (known := _of_export(row)) is not None]
+    return rows
 
 
-def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _of_export(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
     """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
 
-    A run of LangSmith or a call of LiteLLM that failed has none either, whatever it had answered before.
+    A call that failed has none either.
     """
-    sample, output = row.get("sample"), row.get("output")
-    if {"run", "target", "scores", "sample"} <= row.keys() and isinstance(sample, Mapping):
-        if not isinstance(output, Mapping):
-            return None
-        found = {"id": sample.get("id"), "output": output.get("value"), "contexts": output.get("contexts", ())}
-        return {**output.get("metadata", {}), **found}
-    if "run_type" in row and row.get("error"):
+    sample, stored = row.get("sample"), row.get("output")
+    if _has_failed(row, output):
         return None
+    if {"run", "target", "scores"} <= row.keys() and isinstance(sample, Mapping) and isinstance(stored, Mapping):
+        found = {"id": sample.get("id"), "output": stored.get("value"), "contexts": stored.get("contexts", ())}
+        return {**stored.get("metadata", {}), **found}
     if {"call_type", "status", "messages", "response"} <= row.keys() and "output" not in row:
-        return None if row["status"] == "failure" else {**row, "output": row["response"]}
+        return {**row, "output": row["response"]}
+    choices = row.get("choices") if "answer_id" in row else None
+    if isinstance(choices, list) and choices and "turns" in mapping_or_empty(choices[0]):  # of FastChat (MT-bench)
+        return {**row, "choices": [{"role": "assistant", "content": text} for text in choices[0]["turns"]]}
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
     return row
+
+
+def _has_failed(row: Mapping[str, Any], output: str) -> bool:
+    """Whether the call of a row failed: by the mark of its tool, or as it has no output."""
+    error, value = row.get("error"), row.get(output, MESSAGES)
+    marks = (
+        "run_type" in row and error,  # of LangSmith, whatever the run had answered before
+        "call_type" in row and row.get("status") == "failure",  # of LiteLLM, likewise
+        row.get("traceback") or mapping_or_empty(row.get("info")).get("traceback"),  # of BFCL; of tau-bench
+        "answer_id" in row and "$ERROR$" in str(row.get("choices")),  # of FastChat
+    )
+    return any(marks) or (value is None and not row.get(MESSAGES)) or (value in (None, "") and bool(error))
 
 
 def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
