@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.errors import ConfigError
 from steelyard.sql.clock import check_now, reads_clock
-from steelyard.sql.results import Database
+from steelyard.sql.results import Database, SqlLimits
 
 NOW = "2024-03-31T12:00:00"
 
@@ -75,6 +75,26 @@ def test_a_pinned_clock_ends_with_its_query(sandbox):
         assert value(sandbox, Database(engine, now=NOW), "CURRENT_DATE") == "2024-03-31"
         assert value(sandbox, Database(engine), "CURRENT_DATE") > "2024-03-31"
         assert value(sandbox, Database(engine, now="2001-02-03"), "CURRENT_DATE") == "2001-02-03"
+
+
+@pytest.mark.parametrize(
+    ("engine", "defaults"),
+    [
+        ("sqlite", "(strftime('%f', 'now')), r TEXT DEFAULT (hex(randomblob(8))), n INT DEFAULT (random())"),
+        ("duckdb", "now(), r UUID DEFAULT gen_random_uuid(), n DOUBLE DEFAULT random()"),
+    ],
+)
+def test_a_script_builds_the_same_for_each_query(sandbox, engine, defaults):
+    script = f"CREATE TABLE t (made TEXT DEFAULT {defaults}, a INT); INSERT INTO t (a) VALUES (1), (2)"
+    columns = "made, CAST(r AS VARCHAR), n"
+    first = sandbox.run(Database(engine, script=script), f"SELECT {columns} FROM t ORDER BY a")
+    # Another limit, so that another process builds it.
+    limits = SqlLimits(memory_mib=600)
+    second = sandbox.run(Database(engine, script=script), f"SELECT {columns} FROM t ORDER BY a", limits=limits)
+    assert first.table.rows == second.table.rows
+    assert len({row[1] for row in first.table.rows}) == 2
+    draws = {sandbox.run(Database(engine, script=script), "SELECT random() FROM t").table.rows[0] for _ in range(2)}
+    assert len(draws) == 2
 
 
 def test_views_defaults_and_files_ask_the_pinned_clock_too(sandbox, tmp_path):

@@ -272,6 +272,8 @@ def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> 
     extract = partial(guard.extract_from, connection, part="script")
     with _stops("script", work.file, clock):
         statements = extract(work.script)
+        # It is run for each query, in any worker, and is to build the same each time.
+        connection.execute("SELECT setseed(0.5)")
     for number, statement in enumerate(statements, 1):
         where = f"statement {number}: "
         with _stops("script", work.file, clock, where):
@@ -284,6 +286,7 @@ def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> 
     # A script may leave a transaction open; what it wrote is needed.
     with suppress(duckdb.TransactionException):
         connection.execute("COMMIT")
+    guard.draw_anew(connection)
     return unchanged
 
 

@@ -105,6 +105,11 @@ def lock(connection: DuckDBPyConnection, limits: SqlLimits) -> None:
         connection.execute(setting)
 
 
+def draw_anew(connection: DuckDBPyConnection) -> None:
+    """Let a session draw other random numbers than any other."""
+    connection.execute("SELECT setseed(?)", [int.from_bytes(os.urandom(6), "big") / 2**48])
+
+
 @cache
 def lasting_calls() -> re.Pattern[str]:
     """A pattern that finds calls of functions with an effect beyond their result, and of those that run any SQL.
@@ -344,7 +349,7 @@ class Instances:
         else:
             self._last, self._unused = self._unused, None
             # Else its random numbers would be the same in all workers.
-            self._last.execute("SELECT setseed(?)", [int.from_bytes(os.urandom(6), "big") / 2**48])
+            draw_anew(self._last)
         lock(self._last, work.limits)
         return _pinned(self._last, work)
 

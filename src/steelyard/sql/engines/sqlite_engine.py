@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
@@ -120,7 +121,9 @@ class SqliteEngine:
                 guard = Guard(self._barred)
                 connection.set_authorizer(guard)
                 connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
-                if not work.script or build(connection, guard, work.script):
+                with _drawn_alike(connection, work.script):
+                    is_built = not work.script or build(connection, guard, work.script)
+                if is_built:
                     yield connection, guard
                     return
 
@@ -180,6 +183,17 @@ def _clock(connection: sqlite3.Connection, now: str) -> Iterator[None]:
         return
     with closing(pin_sqlite(connection, now)):
         yield
+
+
+@contextmanager
+def _drawn_alike(connection: sqlite3.Connection, script: str) -> Iterator[None]:
+    """Let a script, which is run for each query, draw the same random values each time; what follows draws others."""
+    generator = Random(script)  # noqa: S311
+    if "random" in script.casefold():
+        connection.create_function("random", 0, lambda: generator.getrandbits(64) - 2**63)
+        connection.create_function("randomblob", 1, lambda size: generator.randbytes(max(1, int(size or 0))))
+    yield
+    generator.seed()
 
 
 def _limit(connection: sqlite3.Connection, memory_mib: int) -> None:

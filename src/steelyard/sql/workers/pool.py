@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, cast, get_args
 
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ScorerError, install_command
-from steelyard.sql.clock import without_schemas
+from steelyard.sql.clock import may_read_clock, without_schemas
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.scratch_scripts import ScratchScripts, changes_meaning, may_translate
@@ -105,6 +106,7 @@ class Pool:
         self._schemas: defaultdict[tuple[ServerLogin | None, str], threading.Lock] = defaultdict(threading.Lock)
         self._moved: dict[tuple[ServerLogin | None, str], Numbers] = {}
         self._closed = False
+        self._began = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
         self._copies = Copies(self._prepare)
         self._scripts = ScratchScripts()
 
@@ -171,7 +173,9 @@ class Pool:
                 return _cancelled()
             try:
                 self.template(database.engine)
-                if database.now and database.engine == "duckdb":
+                # A script that is run for each query, in any worker, builds the same each time.
+                now = database.now or (self._began if may_read_clock(database.script) else "")
+                if now and database.engine == "duckdb":
                     query = without_schemas(query)
                 with self._file(database, limits.memory_mib) as file:
                     work = EngineQuery(
@@ -181,7 +185,7 @@ class Pool:
                         create,
                         query,
                         limits,
-                        now=database.now,
+                        now=now,
                         schema=server.schema if server else "",
                         changes=database.changes,
                     )
