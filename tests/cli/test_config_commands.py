@@ -201,6 +201,7 @@ def test_a_json_array_is_a_dataset_and_a_json_object_a_configuration(tmp_path):
         '{"0":{"question":"One?","answer":"1"},"1":{"question":"Two?","answer":"2"}}',
         '{"columns":["question","answer"],"index":[0],"data":[["One?","1"]]}',
         '{"columns":["question","answer"],"data":[["One?","1"]]}',
+        '{"question":["One?","Two?"],"answer":["1","2"]}',
     ],
 )
 def test_a_data_frame_that_is_written_by_columns_is_named_as_one(command, tmp_path, content):

@@ -160,12 +160,18 @@ def _rows_in(value: Any) -> Any:
 
 
 def _is_frame(value: Any) -> bool:
-    """Whether a JSON value is a data frame as `to_json` of pandas writes it: by columns, by index, or split."""
+    """Whether a JSON value is a data frame as pandas writes it: by columns, which may be lists, by index, or split."""
     if not isinstance(value, dict) or not value:
         return False
     if {"columns", "data"} <= value.keys():
         return True
-    keys = [entry.keys() if isinstance(entry, dict) else None for entry in value.values()]
+    columns = (
+        dict(enumerate(entry))
+        if isinstance(entry, list) and not any(isinstance(cell, dict) for cell in entry)
+        else entry
+        for entry in value.values()
+    )
+    keys = [column.keys() if isinstance(column, dict) else None for column in columns]
     # One object in another may be anything, but for the numbers of rows.
     is_frame = len(keys) > 1 or any(str(key).isdecimal() for key in (*value, *(keys[0] or ())))
     return is_frame and bool(keys[0]) and all(each == keys[0] for each in keys)
