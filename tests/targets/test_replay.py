@@ -160,6 +160,25 @@ def test_answers_of_mt_bench_are_the_text_of_each_turn(tmp_path):
         target(Sample("82", "q"))
 
 
+def test_a_span_of_openinference_is_read_by_the_request_and_the_reply_that_it_keeps_as_json(tmp_path):
+    asked = '{"messages": [{"role": "user", "content": "Capital?"}], "model": "m"}'
+    reply = (
+        '{"id":"c","choices":[{"finish_reason":"stop","index":0,"message":{"content":"Paris","role":"assistant"}}],'
+        '"object":"chat.completion","usage":{"completion_tokens":2,"prompt_tokens":15}}'
+    )
+    row = {"id": asked, "output": reply}
+    output = Replay(written(tmp_path, "o.jsonl", json.dumps(row)))(Sample("1", "Capital?"))
+    assert (output.value, output.metadata["usage"]["input_tokens"]) == ("Paris", 15)
+    json_answer = written(tmp_path, "a.jsonl", json.dumps({"id": 1, "output": '{"city": "Paris"}'}))
+    assert outputs(Replay(json_answer), "1") == ['{"city": "Paris"}']
+
+
+def test_a_column_of_questions_may_hold_objects(tmp_path):
+    row = {"input": {"question": "Capital?"}, "output": "Paris"}  # of an experiment of Phoenix
+    target = Replay(written(tmp_path, "o.jsonl", json.dumps(row)), id="input")
+    assert target(Sample("1", {"question": "Capital?"})).value == "Paris"
+
+
 def test_csv_columns_are_named(tmp_path):
     path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
     assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]
@@ -184,6 +203,8 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
         {"output": "", "error": "Error code: 429"},
         {"output": "Error during inference: timeout", "traceback": "Traceback (most recent call last): ..."},  # BFCL
         {"output": [], "info": {"error": "timeout", "traceback": "Traceback ..."}},  # tau-bench
+        {"output": {"error": {"message": "Rate limit", "type": "requests", "code": "429"}}},  # a log of Helicone
+        {"output": '{"error": {"message": "Rate limit"}}'},
     ],
 )
 def test_a_call_that_failed_has_no_output(tmp_path, failed):
@@ -214,6 +235,7 @@ def test_a_call_that_failed_has_no_output(tmp_path, failed):
         ("o.jsonl", "{", DataError, "o.jsonl cannot be read"),
         ("o.jsonl", "[" * 100_000, DataError, "o.jsonl cannot be read"),
         ("o.csv", "id,output\n1\n", DataError, "line 2 is not as wide as the header"),
+        ("o.tsv", "id\toutput\n1\tA\n", DataError, "outputs are read from JSON lines, a JSON list, CSV or .xlsx"),
         ("o.csv", "id,output\n1,2,3\n", DataError, "line 2 is not as wide as the header"),
         ("o.csv", 'id,output\n1,"2\n', DataError, "o.csv cannot be read"),
         ("o.csv", "id,output\n1," + "x" * 200_000, DataError, "field larger than"),

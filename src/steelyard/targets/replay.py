@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
-from steelyard.data.rows import only_value
+from steelyard.data.rows import object_as_printed, only_value
 from steelyard.data.table import list_in, render
 from steelyard.data.text_tables import SqlLine, golden, split_line
 from steelyard.data.workbook import read_workbook
@@ -50,7 +50,7 @@ _LOOKED_FOR: Final = frozenset({"contexts", "sources", "confidence"})
 """Keys that rows may lack unless the user names them."""
 _SPANS: Final = (
     "spans of OpenTelemetry are not outputs: write a row for each sample, with its id and, as 'messages', what is in "
-    "gen_ai.input.messages and gen_ai.output.messages"
+    "gen_ai.input.messages and gen_ai.output.messages; or as 'output' what is in output.value (OpenInference)"
 )
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
@@ -195,7 +195,7 @@ def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tup
             raise DataError(f"{file.name} {place}: {error}") from error
         cell = only_value(row[ident]) if ident == "inputs" else row[ident]
         messages = messages_in(cell)
-        key = str(cell) if messages is None else transcript_of(messages)
+        key = transcript_of(cell if messages is None else messages)
         if outputs.setdefault(key, stored) != stored:
             raise DataError(f"{file.name} {place}: a second output for sample {key!r}")
     return _Outputs(MappingProxyType(outputs))
@@ -250,7 +250,8 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
     called = row.get("tools_called") or row.get("toolsCalled")  # of DeepEval, whose later versions have the latter
     if isinstance(value, str) and isinstance(called, list) and all(isinstance(call, dict) for call in called):
         value = called_and_answered(called, value)
-    reply = conversation_output(value) if isinstance(value, list | Mapping) else None
+    logged = object_as_printed(value)  # spans and tables keep a reply as its JSON text
+    reply = conversation_output(logged) if isinstance(logged, list | Mapping) else None
     if reply is not None and USAGE not in reply.metadata:
         reply = replace(reply, metadata={**reply.metadata, **agent_metadata([], [row.get(USAGE)])})
     if not row.get(MESSAGES):
@@ -291,7 +292,13 @@ def _text_of(file: Path) -> str:
     try:
         return read_regular_text(file, _MOST_BYTES)
     except (OSError, ValueError) as error:
-        raise DataError(f"{file.name} cannot be read: {error}") from error
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> DataError:
+    is_known = file.suffix.lower() in _LINES | {".json", ".jsonl", ".csv"}
+    forms = "" if is_known else "; outputs are read from JSON lines, a JSON list, CSV or .xlsx"
+    return DataError(f"{file.name} cannot be read: {error}{forms}")
 
 
 def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
@@ -331,7 +338,7 @@ def _rows(file: Path, text: str, output: str) -> Sequence[tuple[str, Mapping[str
         known = [(place, _of_export(row, output)) for place, row in rows]
         return [(place, golden(row)) for place, row in known if row is not None]
     except (ValueError, RecursionError, csv.Error) as error:
-        raise DataError(f"{file.name} cannot be read: {error}") from error
+        raise _unreadable(file, error) from error
 
 
 def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
@@ -376,6 +383,7 @@ def _has_failed(row: Mapping[str, Any], output: str) -> bool:
         "call_type" in row and row.get("status") == "failure",  # of LiteLLM, likewise
         row.get("traceback") or mapping_or_empty(row.get("info")).get("traceback"),  # of BFCL; of tau-bench
         "answer_id" in row and "$ERROR$" in str(row.get("choices")),  # of FastChat
+        mapping_or_empty(mapping_or_empty(object_as_printed(value)).get("error")).get("message"),  # of an API's reply
     )
     return any(marks) or (value is None and not row.get(MESSAGES)) or (value in (None, "") and bool(error))
 
