@@ -170,6 +170,18 @@ def test_an_expression_that_is_counted_otherwise_says_so(code):
 
 
 @pytest.mark.parametrize(
+    ("said", "assertion"),
+    [
+        ("called twice counts once", {"type": "tool-call-f1", "value": ["search"]}),
+        ("its threshold is left out", {"type": "trajectory:goal-success", "value": "x", "threshold": 0.5}),
+        ("its threshold of turns", {"type": "conversation-relevance", "threshold": 0.8}),
+    ],
+)
+def test_what_is_measured_otherwise_is_told(said, assertion):
+    assert said in check(**assertion).deviation
+
+
+@pytest.mark.parametrize(
     ("message", "assertion"),
     [
         ("in that case", {"type": "contains", "value": "Paris", "transform": "output.toLowerCase()"}),
