@@ -201,6 +201,8 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
         {"output": None},
         {"output": None, "messages": [{"role": "user", "content": "q"}], "error": "Error code: 429"},
         {"output": "", "error": "Error code: 429"},
+        {"error": "Error code: 429"},
+        {"messages": [], "termination_reason": "infrastructure_error"},  # tau2-bench
         {"output": "Error during inference: timeout", "traceback": "Traceback (most recent call last): ..."},  # BFCL
         {"output": [], "info": {"error": "timeout", "traceback": "Traceback ..."}},  # tau-bench
         {"output": {"error": {"message": "Rate limit", "type": "requests", "code": "429"}}},  # a log of Helicone

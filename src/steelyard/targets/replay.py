@@ -377,7 +377,7 @@ def _of_export(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
 
 def _has_failed(row: Mapping[str, Any], output: str) -> bool:
     """Whether the call of a row failed: by the mark of its tool, or as it has no output."""
-    error, value = row.get("error"), row.get(output, MESSAGES)
+    error, value = row.get("error"), row.get(output)
     marks = (
         "run_type" in row and error,  # of LangSmith, whatever the run had answered before
         "call_type" in row and row.get("status") == "failure",  # of LiteLLM, likewise
@@ -385,7 +385,8 @@ def _has_failed(row: Mapping[str, Any], output: str) -> bool:
         "answer_id" in row and "$ERROR$" in str(row.get("choices")),  # of FastChat
         mapping_or_empty(mapping_or_empty(object_as_printed(value)).get("error")).get("message"),  # of an API's reply
     )
-    return any(marks) or (value is None and not row.get(MESSAGES)) or (value in (None, "") and bool(error))
+    is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
+    return any(marks) or is_empty or (value in (None, "") and bool(error))
 
 
 def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
