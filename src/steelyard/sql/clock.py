@@ -60,7 +60,6 @@ def may_read_clock(script: str) -> bool:
     return _IN_SCRIPTS.search(script) is not None
 
 
-
 def check_now(now: str) -> str:
     """Return a moment as ISO 8601 in UTC without a zone; "" stays as it is.
 
