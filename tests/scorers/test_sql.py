@@ -313,6 +313,17 @@ def test_published_accuracies_come_by_their_own_rules(sandbox):
     assert tuple(scores(sandbox, "SELECT 1", published=False)) == ("format", "execution", "result")
 
 
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [("SELECT name FROM staff WHERE age = 41", [None, 1, 1, 1]), ("SELECT x", [None, 0, 0, 0]), ("", [None, 0, 0, 0])],
+)
+def test_a_reference_that_needs_its_distinct_cannot_be_compared_without(sandbox, reply, expected):
+    asked = sample("SELECT name FROM staff WHERE age IS NOT DISTINCT FROM 41")
+    found = scores(sandbox, reply, asked)
+    assert values(found, *PUBLISHED) == expected
+    assert found["ex_spider"].outcome == "not_applicable"
+
+
 @pytest.mark.parametrize("finish", ["content_filter", "refusal"])
 def test_a_refusal_is_refused_in_every_score(sandbox, finish):
     by_name = scores(sandbox, "I will not.", finish=finish)

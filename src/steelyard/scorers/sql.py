@@ -59,6 +59,7 @@ _STAGES: Final = ("format", "execution", "result")
 _LABELLED: Final = frozenset({"execution", "result"})
 """Scores whose verdicts have names."""
 _CHANGES: Final = "published evaluators compare queries that read"
+_NEEDS_DISTINCT: Final = "the reference cannot be run without DISTINCT, which Spider's evaluator removes"
 _OWN_TABLE: Final = "the reply creates its own table, so the two queries have no data in common"
 
 
@@ -203,13 +204,21 @@ class SqlResult(SqlSettings):
                 return [_not_applicable(name, reason, labelled=name == "result") for name in names]
             if predicted is None:
                 reason, detail = f"{FORMAT_INCORRECT}: {reply.problem}", {"kind": "format_incorrect"}
-                return [_zero(name, reason, detail, FORMAT_INCORRECT) for name in names]
+                zeros = [_zero(name, reason, detail, FORMAT_INCORRECT) for name in names]
+                return await self._as_published(bench, source.database, gold, zeros)
             if source.database.changes:
                 return await self._changed(bench, reference, predicted, unsteady)
             queries = (gold.reference, reply.reading.query)
             return await self._results(bench, source.database, queries, (gold, reference), predicted)
         except ComparisonStop as stop:
             return _not_compared(names, stop)
+
+    async def _as_published(self, bench: Bench, database: Database, gold: Sample, zeros: list[Score]) -> list[Score]:
+        """The scores of a failed reply: only those that a reply which runs would have too."""
+        if not self.published or database.changes or await bench.drops_distinct(database, str(gold.reference)):
+            return zeros
+        lacking = _not_applicable(PUBLISHED[0], _NEEDS_DISTINCT, labelled=False)
+        return [lacking if score.name == PUBLISHED[0] else score for score in zeros]
 
     def _changes(self, sample: Sample) -> bool:
         """Whether the sample's statements are compared by what they change."""
@@ -254,6 +263,7 @@ class SqlResult(SqlSettings):
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in self._names[3:]]
             texts = [part.text for part in await decided_parts(bench, database, gold.reference, reference)]
+            failed = await self._as_published(bench, database, gold, failed)
             return [_result_score(verdict, about_results((reference, None), verdict, texts, self.equality)), *failed]
         wanted = condition_columns(gold, reference)
         compared = (reference if wanted is None else wanted, predicted.table)
@@ -263,7 +273,12 @@ class SqlResult(SqlSettings):
         if self.published:
             try:
                 accuracies = await bench.published(database, queries, reference, predicted.table)
-                scores += [Score(name, float(correct), passed=correct) for name, correct in accuracies.items()]
+                scores += [
+                    _not_applicable(name, _NEEDS_DISTINCT, labelled=False)
+                    if correct is None
+                    else Score(name, float(correct), passed=correct)
+                    for name, correct in accuracies.items()
+                ]
             except ComparisonStop as stop:
                 scores += _not_compared(PUBLISHED, stop)
         return scores

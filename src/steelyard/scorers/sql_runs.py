@@ -205,8 +205,8 @@ class Bench:
 
     async def unsteady(self, database: Database, query: str, changed: ResultTable) -> Unsteady | None:
         """Run a changing statement a second time, and tell what differs; see `unsteady_cells`."""
-        # The clocks of SQLite and MySQL tell seconds, in which two runs would agree by chance.
-        if not database.now and database.engine in {"sqlite", "mysql"}:
+        # The clocks of SQLite and MySQL tell seconds, in which two runs would agree by chance; that of a script stands.
+        if not database.now and database.engine != "postgres":
             later = (datetime.now(UTC) + _LATER).replace(tzinfo=None, microsecond=0)
             database = replace(database, now=later.isoformat())
         again = await self.table(database, query)
@@ -299,8 +299,8 @@ class Bench:
 
     async def published(
         self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
-    ) -> dict[str, bool]:
-        """Execution accuracy by the rules of other evaluators: score name -> correct.
+    ) -> dict[str, bool | None]:
+        """Execution accuracy by the rules of other evaluators: score name -> correct, None as `drops_distinct` says.
 
         Args:
             database: of the sample.
@@ -331,6 +331,15 @@ class Bench:
             },
         )
 
+    async def drops_distinct(self, database: Database, query: str) -> bool:
+        """Whether a reference still runs without its DISTINCT, as Spider's evaluator runs it: DISTINCT ON does not.
+
+        Raises:
+            ComparisonStop: its result is then too large.
+        """
+        text = spider_query(query, keep_distinct=False, engine=database.engine)
+        return text == query or await self._rewritten(database, text, is_reference=True) is not None
+
     async def _rewritten(self, database: Database, query: str, *, is_reference: bool) -> ResultTable | None:
         """The result of a query as rewritten by an evaluator; stops where that of the reference is too large."""
         execution = await self.run(database, query)
@@ -349,10 +358,10 @@ class Bench:
         return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
-def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool:
+def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool | None:
     reference, prediction = tables
     if reference is None or prediction is None:
-        return False
+        return None if reference is None else False
     return spider(reference, prediction, order_matters=order_matters)
 
 
