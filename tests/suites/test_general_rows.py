@@ -58,6 +58,8 @@ def test_a_prompt_decides_between_two_headers_of_one_role(read):
     content = "question,text,answer,label\nq,t,a,l\n"
     with pytest.raises(ConfigError, match="the columns answer and label may each be the expected"):
         read(content, "text")
+    with pytest.raises(ConfigError, match="the columns answer and ground_truths may each be the expected"):
+        read("question,answer,ground_truths\nq,what a system said,a\n")
     with pytest.raises(ConfigError, match=r"question and text may each be the input; name one in a prompt, as \{\{q"):
         read("question,text,label\nq,t,l\n")
     sample = read(content, "text", columns={"expected": "label"}).data.samples[0]

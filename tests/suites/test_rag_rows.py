@@ -57,8 +57,9 @@ def test_a_sheet_with_chinese_headers_is_read(tmp_path):
     assert count_documents(data.samples) == {"手册.md": 1}
 
 
-def test_the_reference_is_taken_and_not_the_answer_where_a_row_has_both(tmp_path):
-    row = {"user_input": "Why?", "answer": "what a system said", "ground_truth": "because", "contexts": ["a", "b"]}
+@pytest.mark.parametrize("name", ["ground_truth", "ground_truths", "expected_response", "golden_answers"])
+def test_the_reference_is_taken_and_not_the_answer_where_a_row_has_both(tmp_path, name):
+    row = {"user_input": "Why?", "answer": "what a system said", name: "because", "contexts": ["a", "b"]}
     (sample,) = load(lines(tmp_path, [row])).samples
     assert (sample.reference, sample.contexts) == ("because", ("a", "b"))
 

@@ -202,6 +202,7 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
         {"output": None, "messages": [{"role": "user", "content": "q"}], "error": "Error code: 429"},
         {"output": "", "error": "Error code: 429"},
         {"error": "Error code: 429"},
+        {"output": {}, "request": {}, "response": {}, "status": "Bad Request: ..."},  # a batch of Vertex AI
         {"messages": [], "termination_reason": "infrastructure_error"},  # tau2-bench
         {"output": "Error during inference: timeout", "traceback": "Traceback (most recent call last): ..."},  # BFCL
         {"output": [], "info": {"error": "timeout", "traceback": "Traceback ..."}},  # tau-bench
