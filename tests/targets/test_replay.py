@@ -179,6 +179,14 @@ def test_a_column_of_questions_may_hold_objects(tmp_path):
     assert target(Sample("1", {"question": "Capital?"})).value == "Paris"
 
 
+def test_what_a_function_returned_is_read_from_where_opik_puts_it(tmp_path):
+    values = {1: {"output": "A"}, 2: {"output": "A", "city": "Rome"}}
+    rows = [{"dataset_item_id": number, "evaluation_task_output": value} for number, value in values.items()]
+    path = written(tmp_path, "o.jsonl", "\n".join(map(json.dumps, rows)))
+    target = Replay(path, id="dataset_item_id", output="evaluation_task_output")
+    assert outputs(target, "1", "2") == ["A", {"output": "A", "city": "Rome"}]
+
+
 def test_csv_columns_are_named(tmp_path):
     path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
     assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]

@@ -217,6 +217,8 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, ...]) -> Output:
         raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
     if output == "outputs" and {"inputs", output} <= row.keys():  # of LangSmith, read as its expected outputs are
         row = {**row, output: only_value(row[output])}
+    elif mapping_or_empty(row.get(output)).keys() == {"output"}:  # as Opik wraps what a function returned
+        row = {**row, output: row[output]["output"]}
     agent = _conversation(row, output)
     metadata = {**(agent.metadata if agent else {}), **({"sources": passages} if passages else {})}
     metadata |= _confidence(row.get(confidence), confidence)
