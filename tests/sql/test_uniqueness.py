@@ -50,6 +50,7 @@ DECIDED = [
     "SELECT name FROM staff WHERE EXISTS (SELECT 1 FROM team LIMIT 1)",
     "SELECT name FROM staff WHERE name = 'LIMIT 1'",
     "SELECT name, row_number() OVER (ORDER BY age, name) FROM staff",
+    "SELECT name, group_concat(name, '') FILTER (WHERE id > 1) OVER (ORDER BY id DESC) FROM staff",
     "SELECT name FROM staff LIMIT 0",
 ]
 
@@ -128,6 +129,7 @@ def test_rows_differ_by_value_and_number():
         "SELECT row_number() OVER (ORDER BY a) FROM t AS",
         "SELECT group_concat(",
         "SELECT sum(a) OVER w FROM t ROWS",
+        "SELECT group_concat(a) FILTER",
         "WITH c AS (SELECT * FROM c) SELECT lag(a) OVER (ORDER BY a) FROM c",
     ],
 )

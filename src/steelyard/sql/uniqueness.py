@@ -333,8 +333,9 @@ class _QueryReader:
         inside = self._tokens[index + 2 : closing]
         if closing == len(self._tokens) or not inside:
             return None
-        behind = self._tokens[closing + 1].word if closing + 1 < len(self._tokens) else ""
-        if behind in _ORDERED_WITHIN:
+        has_filter = (self._text(closing + 1).upper(), self._text(closing + 2)) == ("FILTER", "(")
+        end = end_of_bracket(self._tokens, closing + 2) if has_filter else closing
+        if self._text(end + 1).upper() in _ORDERED_WITHIN:
             return None
         is_ordered = any(token.word == "ORDER" and token.depth == depth + 1 for token in inside)
         commas = [at for at, token in enumerate(inside) if token.text == "," and token.depth == depth + 1]
