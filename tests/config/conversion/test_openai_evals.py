@@ -522,6 +522,7 @@ def test_texts_of_pydantic_evals_are_no_templates_and_no_files(convert, tmp_path
         ("samples__jsonl", [{"input": "a", "target": "b"}], "write samples: samples.jsonl; outputs"),
         ("other__yaml", "a: 1\n", "no configuration of promptfoo"),
         ("cases__yaml", "cases: [1]\n", "each with inputs"),
+        ("report__json", json.dumps({"name": "t", "cases": [{"inputs": "a"}], "failures": []}), "is a report of pyd"),
     ],
 )
 def test_data_goes_under_samples_and_outputs_to_replay(convert, name, content, message):

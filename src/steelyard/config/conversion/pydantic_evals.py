@@ -81,16 +81,10 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     """Convert a dataset; the task is a Python function there, so prompt and model are the user's to name.
 
     Raises:
-        ConfigError: it has no cases, or one is malformed.
+        ConfigError: it has no cases, one is malformed, or it is a report.
     """
     given = _values(root)
-    cases = given.get("cases")
-    if (
-        not isinstance(cases, list)
-        or not cases
-        or not all(isinstance(case, Mapping) and "inputs" in case for case in cases)
-    ):
-        raise ConfigError("cases: expected a list of cases, each with inputs", root.location)
+    cases = _cases(given, root)
     evaluators = given.get("evaluators") or []
     everywhere = [evaluator for evaluator in evaluators if _named(evaluator)[0] == _EXPECTED]
     models = [model for model in map(_judge_of, [*evaluators, *_own(cases)]) if model]
@@ -121,6 +115,23 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     for key in sorted(key for key in given.keys() - {"name", "cases", "evaluators", "$schema"} if given[key]):
         converted.notes.add(key, root.entries[key].key)
     return converted
+
+
+def _cases(given: Mapping[str, Any], root: Node) -> list[Any]:
+    cases = given.get("cases")
+    if "failures" in given:
+        raise ConfigError(
+            "this is a report of pydantic-evals: convert the dataset that it is about; its list cases, saved alone, has "
+            "outputs for the target replay (id: inputs)",
+            root.location,
+        )
+    if (
+        not isinstance(cases, list)
+        or not cases
+        or not all(isinstance(case, Mapping) and "inputs" in case for case in cases)
+    ):
+        raise ConfigError("cases: expected a list of cases, each with inputs", root.location)
+    return cases
 
 
 def _values(node: Node) -> Any:
