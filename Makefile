@@ -30,9 +30,10 @@ test: $(VENV)/.tools
 test-thorough: export STEELYARD_TEST_THOROUGH = 1
 test-thorough: test
 
-# Pages in Chromium: what uses it has the mark, wherever it stands. axe-core is for these tests alone.
+# Pages in Chromium: what uses it has the mark, wherever it stands. axe-core is for these tests alone. A file's tests
+# share a store, which is made once where one worker has them all.
 test-browser: $(VENV)/.tools tests/browser/node_modules/.installed
-	STEELYARD_TEST_BROWSER=required $(BIN)/python -m pytest -q -n 2 -m browser tests/browser tests/report tests/viewer
+	STEELYARD_TEST_BROWSER=required $(BIN)/python -m pytest -q -n 2 --dist loadscope -m browser tests/browser tests/report tests/viewer
 
 # Runs with several worker processes on PostgreSQL, which are killed, stopped and cut off.
 test-scale: $(VENV)/.tools

@@ -6,6 +6,7 @@ A page of hostile texts must hold no element and no attribute that the same page
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
 from urllib.parse import quote
@@ -188,18 +189,24 @@ def pages_of(viewer):
 
 @pytest.fixture(scope="module", params=MAKERS)
 def looked_at(request, tmp_path_factory, chromium):
-    """Of harmless and of hostile texts: page -> its shape, where it leads, and what the browser said."""
+    """Of harmless and of hostile texts: page -> its shape, where it leads, and what the browser said.
+
+    A page of harmless texts looks the same for each of them: ten of a kind are enough.
+    """
     found = []
-    for texts in (HARMLESS, TEXTS):
+    for texts, most in ((HARMLESS, 10), (TEXTS, 1000)):
         where = tmp_path_factory.mktemp("texts") / "store.db"
         MAKERS[request.param](where, texts)
         with serving(where) as viewer:
 
-            async def visit(page, viewer=viewer):
-                shapes, leads = {}, set()
+            async def visit(page, viewer=viewer, most=most):
+                shapes, leads, kinds = {}, set(), Counter()
                 reader = {"name": "steelyard_author", "value": "ann", "url": f"http://{viewer.host}/"}
                 await page.tab.context.add_cookies([reader])
                 for path in pages_of(viewer):
+                    kinds[kind := tuple(path.split("/")[1::2])] += 1
+                    if kinds[kind] > most:
+                        continue
                     response = await page.tab.goto(f"http://{viewer.host}{path}")
                     assert response.status == 200, (path, await response.text())
                     shapes[path] = await page.run(SHAPE)
@@ -220,7 +227,7 @@ def test_there_are_forty_texts_that_are_hostile():
 
 def test_no_page_of_hostile_texts_has_another_shape(looked_at):
     (harmless, *_), (hostile, *_) = looked_at
-    assert len(hostile) == len(harmless) > 40
+    assert len(hostile) > len(TEXTS)
     known = {element for shape in harmless.values() for element in shape} | DIFFERING
     assert len(known) > 50
     assert {path: {*shape} - known for path, shape in hostile.items() if not {*shape} <= known} == {}
