@@ -121,8 +121,8 @@ def _cases(given: Mapping[str, Any], root: Node) -> list[Any]:
     cases = given.get("cases")
     if "failures" in given:
         raise ConfigError(
-            "this is a report of pydantic-evals: convert the dataset that it is about; its list cases, saved alone, has "
-            "outputs for the target replay (id: inputs)",
+            "this is a report of pydantic-evals: convert the dataset that it is about; its list cases, saved alone, "
+            "has outputs for the target replay (id: inputs)",
             root.location,
         )
     if (
