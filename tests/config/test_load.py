@@ -127,6 +127,7 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         ("- a\n", "1:1", "expected a mapping with the key 'samples', but got a list"),
         ("samples: {file: lines.txt}\n", "1:1", "there is no target: name models and their endpoint"),
         ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
+        ("store: runs.db\nsamples: {file: lines.txt}\n", "1:1", "unknown key 'store'"),
         ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),
         ("suite: [toy]\n", "1:8", "suite: expected one of"),
         ("suite: broken_suite\n", "1:8", "has no attribute 'NoSuchSuite'"),

@@ -153,7 +153,7 @@ def _suite_class(root: Node) -> type:
     if not isinstance(root.value, Mapping):
         raise ConfigError(f"expected a mapping with the key 'samples', but got {described(root)}", root.location)
     if "suite" not in root.entries:
-        suggestion = did_you_mean("suite", root.entries)
+        suggestion = did_you_mean("suite", (key for key in root.entries if key[:2].lower() == "su"))
         if suggestion[:1] == ":":
             raise ConfigError(f"the key 'suite' is missing ({suggestion[2:]})", root.location)
         return find("suite", DEFAULT_SUITE)
