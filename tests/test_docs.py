@@ -109,9 +109,11 @@ def test_every_command_option_and_argument_is_documented(name):
 
 
 @pytest.mark.parametrize("kind", list(built_in_classes()))
-def test_every_registered_name_is_documented(kind):
-    told = text_of(REFERENCE / "configuration" / f"{kind}s.md")
-    assert [name for name in names(kind) if f"\n## {name}\n" not in told and f"\n## {kind}: {name}\n" not in told] == []
+def test_every_registered_name_is_on_a_page_that_a_person_wrote(kind):
+    """What is generated has each anyway."""
+    told = "\n".join(text_of(page) for page in PAGES if REFERENCE / "configuration" not in page.parents)
+    missing = [name for name in names(kind) if not re.search(rf"\b{name}\b", told)]
+    assert missing == [], "say on a page of docs/ what each is for, such as docs/reference/lexical.md for a scorer"
 
 
 WHOLE = [

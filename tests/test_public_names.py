@@ -56,7 +56,7 @@ def test_every_registered_class_is_in_the_namespace_of_its_kind(kind):
     namespace = package(f"{kind}s")
     for place in built_in_classes()[kind].values():
         module, _, name = place.partition(":")
-        assert name in namespace.__all__
+        assert name in namespace.__all__, f"add it to src/steelyard/{kind}s/__init__.pyi"
         assert getattr(namespace, name) is getattr(import_module(module), name)
 
 
