@@ -46,6 +46,7 @@ _MOST_IN_ALL: Final = 200_000
 _METHODS: Final = ("all_messages", "to_input_list")
 """Methods of results of Pydantic AI and OpenAI's Agents that give the conversation."""
 _ANSWERS: Final = ("output", "answer", "result", "text", "final_output")
+"""Where a result or a stored row of an agent has its answer beside its messages; the first that is not None."""
 _STEPS_UNKNOWN: Final = "steps_unknown"
 _READ: Final = frozenset({MESSAGES, USAGE, CONTEXTS, *_ANSWERS, _STEPS_UNKNOWN})
 _LAST_OF_AGENT: Final = ("tool_calls", "automatic_function_calling_history", "stop_reason", "thread", "author")
@@ -99,8 +100,8 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
 
     A conversation is a list of chat messages with at least one of the assistant, or a mapping or an object that has
     such a list under `messages` or gives it by a method (`_METHODS`), or a model's whole reply (see `_reply_of`). The
-    answer is the mapping's `output`, `answer`, `result`, `text` or `final_output`, else the last message of the
-    assistant. `usage` and the texts of `contexts` are used as they are, other keys become metadata.
+    answer is at one of `_ANSWERS`, else it is the last message of the assistant. `usage` and the texts of `contexts`
+    are used as they are, other keys become metadata.
 
     Args:
         value: what was returned.

@@ -62,7 +62,9 @@ _LEAST_TOKENS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ListFigures:
-    """The figures of one run.
+    """What lists of runs show of a run that has ended, as numbers; `viewer/run_figures.py` has their texts.
+
+    They are stored as a list in the order of these fields. A row with another number of fields is computed again.
 
     Args:
         score: name of the headline score; "" where no record has it.
@@ -90,22 +92,23 @@ class ListFigures:
         score = summary.score(summary.primary)
         mean = score.headline if score else None
         return cls(
-            summary.primary if score else "",
-            mean.value if mean else None,
-            mean.interval if mean else None,
-            bool(score and score.is_share),
-            money_of(summary.calls.stages),
-            summary.counts.input_tokens,
-            summary.counts.output_tokens,
-            latency,
+            score=summary.primary if score else "",
+            value=mean.value if mean else None,
+            interval=mean.interval if mean else None,
+            is_share=bool(score and score.is_share),
+            money=money_of(summary.calls.stages),
+            input_tokens=summary.counts.input_tokens,
+            output_tokens=summary.counts.output_tokens,
+            latency=latency,
         )
 
     @classmethod
     def of_json(cls, plain: Any) -> ListFigures:
         """Read the values of the fields as JSON holds them."""
-        score, value, interval, is_share, money, input_tokens, output_tokens, latency = plain
-        bounds, measured = interval and Interval(*interval), latency and Latency(*latency)
-        return cls(score, value, bounds, is_share, money, input_tokens, output_tokens, measured)
+        values = dict(zip(cls.__slots__, plain, strict=True))
+        values["interval"] = values["interval"] and Interval(*values["interval"])
+        values["latency"] = values["latency"] and Latency(*values["latency"])
+        return cls(**values)
 
 
 def money_of(stages: Sequence[StageCost]) -> dict[str, float]:

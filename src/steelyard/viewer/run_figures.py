@@ -36,7 +36,7 @@ COMPUTING: Final = "computing"
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """The figures of one run as text.
+    """The figures of one run as texts, for the list of runs; `ListFigures` has the numbers.
 
     Args:
         score: name of the headline score.
