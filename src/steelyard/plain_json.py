@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -174,20 +174,43 @@ def check_plain(value: Any) -> None:
         _STRICT.encode(value)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Every string in a plain value, keys left out.
+def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
+    """Every string in a plain value, keys left out, and what stands under the keys `without`.
 
     >>> list(texts_in({"a": ["b", 1, {"c": "d"}]}))
     ['b', 'd']
     """
+    return (text for _, text in named_texts(value, without=without))
+
+
+def named_texts(value: Any, key: str = "", *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Every string in a plain value, as `texts_in` gives it, with the nearest key above it.
+
+    >>> list(named_texts({"a": ["b", 1, {"c": "d"}]}))
+    [('a', 'b'), ('c', 'd')]
+    """
     if isinstance(value, str):
-        yield value
+        yield key, value
     elif isinstance(value, Mapping):
-        for element in value.values():
-            yield from texts_in(element)
+        for name, element in value.items():
+            if name not in without:
+                yield from named_texts(element, str(name), without=without)
     elif isinstance(value, list | tuple):
         for element in value:
-            yield from texts_in(element)
+            yield from named_texts(element, key, without=without)
+
+
+def with_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """A plain value with each string replaced by what `change` makes of it, keys left as they are.
+
+    >>> with_texts({"a": ["b", 1]}, str.upper)
+    {'a': ['B', 1]}
+    """
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: with_texts(element, change) for key, element in value.items()}
+    return [with_texts(element, change) for element in value] if isinstance(value, list | tuple) else value
 
 
 def described(value: Any) -> Any:

@@ -12,12 +12,13 @@ import json
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from steelyard.errors import shortened
+from steelyard.plain_json import named_texts, with_texts
 
 _TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 _DATA_URL: Final = re.compile(r"data:(?P<media>[\w.+/-]*)(?:;[\w=.+-]+)*?(?P<base64>;base64)?,", re.ASCII)
@@ -109,17 +110,15 @@ def without_files(value: Any) -> Any:
     >>> without_files({"q": "What?", "image": "data:image/png;base64," + "AAEC" * 100})
     {'q': 'What?', 'image': '[image png 300 B sha256:c08ccfa22383]'}
     """
-    if isinstance(value, str):
-        if not (_DATA_URL.match(value) if len(value) > _LONGEST else None) and not _is_file(value):
-            return value
-        payload = _payload(value, "")
-        kind = payload.media.partition("/")[0]
-        return _placeholder(kind if kind in _KINDS else "file", payload)
-    if isinstance(value, Mapping):
-        return {key: without_files(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_files(item) for item in value]
-    return value
+    return with_texts(value, _without_file)
+
+
+def _without_file(text: str) -> str:
+    if not (_DATA_URL.match(text) if len(text) > _LONGEST else None) and not _is_file(text):
+        return text
+    payload = _payload(text, "")
+    kind = payload.media.partition("/")[0]
+    return _placeholder(kind if kind in _KINDS else "file", payload)
 
 
 def _is_file(text: str) -> bool:
@@ -152,7 +151,7 @@ def _placeholder(kind: str, payload: _Payload) -> str:
 def _payload_of(part: Mapping[str, Any]) -> _Payload:
     """The file of a part: its longest text is the file or its address; other fields give format and name."""
     media = name = longest = ""
-    for key, text in _named_texts(part):
+    for key, text in named_texts(part):
         if key in {"media_type", "mime_type", "mimeType", "format"}:
             media = text
         elif key in {"filename", "file_name", "name", "title"}:
@@ -163,17 +162,6 @@ def _payload_of(part: Mapping[str, Any]) -> _Payload:
         body = json.dumps(part, ensure_ascii=False, sort_keys=True, default=str)
         return _Payload(media, name, 0, sha256(body.encode("utf-8", "surrogatepass")).hexdigest(), "")
     return _payload(longest, media)._replace(name=name)
-
-
-def _named_texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _named_texts(item, str(name))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _named_texts(item, key)
 
 
 def _payload(text: str, media: str) -> _Payload:

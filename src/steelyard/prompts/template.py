@@ -24,7 +24,7 @@ from typing import Annotated, Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
-from steelyard.plain_json import texts_in
+from steelyard.plain_json import texts_in, with_texts
 from steelyard.types import Json
 
 _TEXT_SUFFIXES: Final = frozenset(
@@ -279,17 +279,15 @@ def fill(value: Json, values: Mapping[str, Any]) -> Json:
     >>> fill({"k": "{{k}}", "ask": ["Q: {{q}}"]}, {"k": 5, "q": "why?"})
     {'k': 5, 'ask': ['Q: why?']}
     """
-    if isinstance(value, str):
-        match = _PLACEHOLDER.fullmatch(value)
+
+    def filled(text: str) -> Any:
+        match = _PLACEHOLDER.fullmatch(text)
         if match is None or match["name"] is None:
-            return render(value, values)
-        filled: Json = value_at(match["name"].strip(), values)
-        return filled
-    if isinstance(value, Mapping):
-        return {key: fill(item, values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [fill(item, values) for item in value]
-    return value
+            return render(text, values)
+        return value_at(match["name"].strip(), values)
+
+    json_value: Json = with_texts(value, filled)
+    return json_value
 
 
 def names_in(value: Json) -> Iterator[str]:

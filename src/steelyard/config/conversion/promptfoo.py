@@ -51,6 +51,7 @@ from steelyard.config.conversion.templates import (
 )
 from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError
+from steelyard.plain_json import with_texts
 
 _READ: Final = frozenset(
     (
@@ -299,7 +300,7 @@ class _Conversion:
         scorers, weights = [], []
         for assertion in assertions:
             check = self._check(assertion, test.values, test)
-            if check is None or _escaped(check.scorer) in scorers:
+            if check is None or with_texts(check.scorer, escaped) in scorers:
                 continue
             if check.counts and (similarity := similarity_in(check.scorer)):
                 self._compare(check.scorer, similarity, row)
@@ -308,7 +309,7 @@ class _Conversion:
                 what = "code" if check.is_code else "an assertion of weight 0, which decides nothing,"
                 self.notes.add(f"{what} for single tests. Instead: a scorer, for all of them", assertion)
                 continue
-            scorers.append(_escaped(check.scorer))
+            scorers.append(with_texts(check.scorer, escaped))
             weights.append(settings(assertion).get("weight", 1))
         if test.threshold is None or not scorers:
             return scorers
@@ -436,15 +437,6 @@ class _Conversion:
         keys = dict(grader.keys)
         parameters = keys.pop("parameters", None)  # the judge's: what judges send of themselves is over the model's
         return {"judge": {"model": {grader.kind: keys}, **({"parameters": parameters} if parameters else {})}}
-
-
-def _escaped(value: Any) -> Any:
-    """A scorer of a row, whose values are filled in: what looks like a placeholder is text."""
-    if isinstance(value, Mapping):
-        return {key: _escaped(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_escaped(member) for member in value]
-    return escaped(value) if isinstance(value, str) else value
 
 
 def _is_judged(written: str) -> bool:

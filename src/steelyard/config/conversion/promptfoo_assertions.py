@@ -21,6 +21,7 @@ from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import NotReadError, Term, of_trimmed, python_pattern, scorer_of, term_of
 from steelyard.config.conversion.templates import as_text, filled
 from steelyard.errors import ConfigError
+from steelyard.plain_json import with_texts
 
 _CODE_FILE: Final = r"file://.*\.(py|[cm]?[jt]s)(:[\w.]+)?"
 _PREFIXES: Final = MappingProxyType(
@@ -392,13 +393,7 @@ def _with_formats(schema: Any) -> Any:
 
 def _fill(template: Any, value: Any, threshold: Any) -> Any:
     """A scorer of the table with what its marks stand for."""
-    if isinstance(template, str):
-        return _MARKS[template](value, threshold) if template.startswith("$") else template
-    if isinstance(template, list):
-        return [_fill(part, value, threshold) for part in template]
-    if isinstance(template, dict):
-        return {key: _fill(part, value, threshold) for key, part in template.items()}
-    return template
+    return with_texts(template, lambda mark: _MARKS[mark](value, threshold) if mark.startswith("$") else mark)
 
 
 def _text(value: Any, _: Any = None) -> str:

@@ -14,7 +14,7 @@ from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, ScoreColumns
 from steelyard.analysis.scores.score_infos import range_of, score_infos
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import StoreError
-from steelyard.plain_json import from_json
+from steelyard.plain_json import from_json, texts_in
 from steelyard.session.replies import unpack_reply
 from steelyard.store.counters import framework_usage, stage_costs
 from steelyard.store.database.connection import Connection, portions
@@ -223,7 +223,11 @@ def _examples(
     store: OpenStore, run: int, manifest: Mapping[str, Any], places: Collection[RecordPlace]
 ) -> frozenset[RecordPlace]:
     """Those of the records whose input occurs, word for word, in a prompt of the run's target or scorers."""
-    prompts = [" ".join(text.split()) for key in ("scorers", "target") for text in _texts(manifest.get(key))]
+    prompts = [
+        " ".join(text.split())
+        for key in ("scorers", "target")
+        for text in texts_in(manifest.get(key), without=_OF_MODELS)
+    ]
     if not places or not any(len(text) > _SHORTEST for text in prompts):
         return frozenset()
     # Not the records, which hold replies and scores as well: they took a quarter of the CPU of a judged run's summary.
@@ -236,16 +240,3 @@ def _examples(
         ident for ident, text in inputs.items() if len(text) >= _SHORTEST and any(text in prompt for prompt in prompts)
     }
     return frozenset(place for place in places if place[0] in in_prompts)
-
-
-def _texts(part: Any) -> Iterator[str]:
-    """Every text in a part of a manifest, but those of its models."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, Mapping):
-        for key, value in part.items():
-            if key not in _OF_MODELS:
-                yield from _texts(value)
-    elif isinstance(part, list | tuple):
-        for value in part:
-            yield from _texts(value)

@@ -13,6 +13,7 @@ from steelyard.building.wrapped import rebound
 from steelyard.data.rows import RowDataset
 from steelyard.data.table import Defect, is_blank_cell, refuse
 from steelyard.errors import ConfigError, DataError
+from steelyard.plain_json import with_texts
 from steelyard.prompts.template import renamed, value_at
 from steelyard.scorers.combined import CHECKS, Checks, kind_of_check, row_scorers
 from steelyard.scorers.judges.judge import Judge, judge_of
@@ -41,11 +42,7 @@ def checks_in(cell: Any, place: str, names: Mapping[str, str]) -> Any:
 
 def with_names(value: Any, names: Mapping[str, str]) -> Any:
     """A plain value with other names in the placeholders of its texts."""
-    if isinstance(value, str):
-        return renamed(value, names)
-    if isinstance(value, Mapping):
-        return {key: with_names(part, names) for key, part in value.items()}
-    return [with_names(part, names) for part in value] if isinstance(value, list | tuple) else value
+    return with_texts(value, lambda text: renamed(text, names))
 
 
 def defects_of(sample: Sample, place: str) -> Iterator[Defect]:
