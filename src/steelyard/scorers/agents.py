@@ -112,11 +112,6 @@ def _check_schema_text(text: str) -> None:
     check_schema(json.loads(text))
 
 
-@lru_cache(maxsize=256)
-def _expected_in(text: str, where: str) -> tuple[ExpectedCall, ...]:
-    return expected_calls(text, where)
-
-
 def _not_applicable(names: Sequence[str], reason: str, *, lacks: str = "") -> list[Score]:
     detail = {LACKS: lacks} if lacks else {}
     return [Score(name, None, outcome="not_applicable", reason=reason, detail=detail) for name in names]
@@ -208,8 +203,7 @@ class ToolCalls:
         value = next((sample.metadata[name] for name in named if sample.metadata.get(name) is not None), None)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
-        where = f"sample {sample.id!r}: {self.key}"
-        return _expected_in(value, where) if isinstance(value, str) else expected_calls(value, where)
+        return expected_calls(value, f"sample {sample.id!r}: {self.key}")
 
     def _scores(self, expected: Sequence[ExpectedCall], calls: Sequence[ToolUse]) -> list[Score]:
         steps = CheckSteps()

@@ -373,18 +373,13 @@ def _han(match: re.Match[str], text: str) -> Decimal | None:
     if len(match["han"]) > _LONGEST:
         return None
     integer, _, fraction = match["han"].partition("点")
+    value = _grouped_by_units(integer) if len(integer) == 1 or set(integer) & set(_UNITS) else _in_digits(integer)
     if fraction:
         digits = "".join(_DIGITS[digit] for digit in fraction.rstrip("万亿"))
-        integer_value = (
-            _grouped_by_units(integer) if len(integer) == 1 or set(integer) & set(_UNITS) else _in_digits(integer)
-        )
         scale = _UNITS.get(fraction[-1], Decimal(1))
-        return None if integer_value is None else _EXACT.multiply(integer_value + Decimal(f"0.{digits}"), scale)
-    if len(integer) == 1 and not match["of_hundred"]:
-        return (
-            _grouped_by_units(integer) if _stands_alone(integer, text, match.start("han"), match.end("han")) else None
-        )
-    return _grouped_by_units(integer) if len(integer) == 1 or set(integer) & set(_UNITS) else _in_digits(integer)
+        return None if value is None else _EXACT.multiply(value + Decimal(f"0.{digits}"), scale)
+    is_lone = len(integer) == 1 and not match["of_hundred"]
+    return value if not is_lone or _stands_alone(integer, text, match.start("han"), match.end("han")) else None
 
 
 def _stands_alone(character: str, text: str, start: int, end: int) -> bool:

@@ -348,14 +348,18 @@ class Bench:
         return execution.table
 
     async def compare(self, reference: ResultTable, predicted: ResultTable, compare: Callable[[], T]) -> T:
-        """Compare within the time that is left; large results in a thread, so that other samples go on."""
+        """Compare within the time that is left."""
+        sizes = (count_cells(table.rows, _MANY_CELLS) for table in (reference, predicted))
+        return await self.in_time(compare, in_thread=sum(sizes) > _MANY_CELLS)
+
+    async def in_time(self, work: Callable[[], T], *, in_thread: bool) -> T:
+        """Do some work within the time that is left; long work in a thread, so that other samples go on."""
 
         def timed() -> T:
             with self.effort.spend():
-                return compare()
+                return work()
 
-        sizes = (count_cells(table.rows, _MANY_CELLS) for table in (reference, predicted))
-        return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
+        return await asyncio.to_thread(timed) if in_thread else timed()
 
 
 def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool | None:

@@ -26,7 +26,7 @@ from steelyard.scorers.sql_replies import sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, SqlSettings, databases_manifest, golds_of
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.extent import ComparisonStop, Effort, count_cells
+from steelyard.sql.extent import ComparisonStop, count_cells
 from steelyard.sql.results import Database, SqlFailure
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import judge, verdict_of_failure
@@ -318,24 +318,11 @@ class TableMetrics(SqlSettings):
     async def _measure(
         self, bench: Bench, sides: tuple[TableSide, TableSide], *, ordered: bool | None, verdict: Verdict | None
     ) -> dict[str, Measure]:
-        target, prediction = sides
-        if target.kind == _TOO_LARGE:
-            raise ComparisonStop(_TOO_LARGE, f"the expected table is too large to compare: {target.failure}")
-        work = partial(
-            _within,
-            bench.effort,
-            partial(
-                compare_sides,
-                target,
-                prediction,
-                rules=self._rules,
-                metrics=self._names,
-                ordered=ordered,
-                verdict=verdict,
-            ),
-        )
-        large = max(_cells(side.table, _LARGE) for side in (target, prediction)) > _LARGE
-        return await asyncio.to_thread(work) if large else work()
+        if sides[0].kind == _TOO_LARGE:
+            raise ComparisonStop(_TOO_LARGE, f"the expected table is too large to compare: {sides[0].failure}")
+        compare = partial(compare_sides, rules=self._rules, metrics=self._names, ordered=ordered, verdict=verdict)
+        large = max(_cells(side.table, _LARGE) for side in sides) > _LARGE
+        return await bench.in_time(partial(compare, *sides), in_thread=large)
 
     def _scores(
         self, measures: Mapping[str, Measure], detail: Mapping[str, Any], about: Mapping[str, Any] = _NOTHING
@@ -377,11 +364,6 @@ def _is_table(side: TableSide) -> bool:
 
 def _too_large(failure: str) -> TableSide:
     return TableSide(failure=failure, kind=_TOO_LARGE, problem="is too large")
-
-
-def _within(effort: Effort, work: Callable[[], dict[str, Measure]]) -> dict[str, Measure]:
-    with effort.spend():
-        return work()
 
 
 def _cells(table: Any, most: int) -> int:

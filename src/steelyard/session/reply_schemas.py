@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ModelError
 from steelyard.models.base import Model, ModelInfo
@@ -49,23 +49,20 @@ class Finding(NamedTuple):
     refusal: str
 
 
-@runtime_checkable
-class Falls(Protocol):
-    """An `Asks` that knows which endpoints take a schema or give token probabilities."""
+async def _either(
+    ask: Asks,
+    call: Callable[..., Awaitable[Reply]],
+    model: Model,
+    wanted: Mapping[str, Any],
+    without: Mapping[str, Any],
+    **about: bool,
+) -> Finding:
+    """Call with the parameters `wanted`, or `without` where the endpoint refuses those; see `session.Ask.either`.
 
-    async def either(
-        self,
-        call: Callable[..., Awaitable[Reply]],
-        model: Model,
-        wanted: Mapping[str, Any],
-        without: Mapping[str, Any],
-        *,
-        has_images: bool = False,
-    ) -> Finding:
-        """The reply to `call` with the parameters `wanted`, or with `without` where the endpoint refuses those.
-
-        `has_images` says whether its messages have images, which an endpoint of decisions may refuse.
-        """
+    An `Asks` of a user's own does not know which endpoints take what: it always sends what is wanted.
+    """
+    either: Callable[..., Awaitable[Finding]] | None = getattr(ask, "either", None)
+    return Finding(await call(**wanted), "") if either is None else await either(call, model, wanted, without, **about)
 
 
 async def ask_for_schema(
@@ -86,11 +83,8 @@ async def ask_for_schema(
     Raises:
         ModelError: no usable reply for good.
     """
-    if isinstance(ask, Falls):
-        has_images = DECISIONS in schema and bool(images_in(messages))
-        finding = await ask.either(partial(ask, model, messages), model, schema, free, has_images=has_images)
-    else:
-        finding = Finding(await ask(model, messages, **schema), "")
+    has_images = DECISIONS in schema and bool(images_in(messages))
+    finding = await _either(ask, partial(ask, model, messages), model, schema, free, has_images=has_images)
     return _with_form(finding.reply, _decision_form(finding.refusal)) if DECISIONS in schema else marked(*finding)
 
 
@@ -114,10 +108,7 @@ async def ask_for_probabilities(ask: Asks, model: Model, call: Callable[..., Awa
     Raises:
         ModelError: no usable reply for good.
     """
-    wanted = {"logprobs": True, "top_logprobs": most}
-    if isinstance(ask, Falls):
-        return await ask.either(call, model, wanted, {})
-    return Finding(await call(**wanted), "")
+    return await _either(ask, call, model, {"logprobs": True, "top_logprobs": most}, {})
 
 
 def schema_digest(model: Model, parameters: Mapping[str, Any], *, has_images: bool = False) -> bytes:

@@ -433,7 +433,10 @@ class Ask:
         *,
         has_images: bool = False,
     ) -> Finding:
-        """Call with parameters that the endpoint may refuse, or else without; see `session.reply_schemas`."""
+        """Call with parameters that the endpoint may refuse, or else without; see `session.reply_schemas`.
+
+        `has_images` says whether the messages have images, which an endpoint of decisions may refuse.
+        """
         key = self.keys.once(schema_digest(model, wanted, has_images=has_images))
         return await self.session.schemas.reply(call, key, wanted, without)
 

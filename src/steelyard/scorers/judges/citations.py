@@ -27,7 +27,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
@@ -44,6 +44,7 @@ from steelyard.scorers.judges.declared import (
     combined_verdict,
     contexts_of,
     count_yes,
+    listed,
     not_applicable,
     nothing_to_support,
     read_numbered,
@@ -322,12 +323,13 @@ class Citations(AskingScorer):
     def _scores(
         self, stated: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]], answer: str
     ) -> list[Score]:
-        detail = {"claims": _listed(stated, repeats)}
+        supports = [[_support(no, statement, of) for no, statement in enumerate(stated)] for of in repeats]
+        texts = [statement.text for statement in stated]
+        detail = {"claims": listed("claim", [zip(texts, verdicts, strict=True) for verdicts in supports])}
         precision, recall = _NAMES
         passes = at_least(self.threshold)
-        recalled = score_of(
-            recall, [_recall(stated, of) for of in repeats], candidate=answer, passes=passes, detail=detail
-        )
+        recalls = [combined_verdict(verdicts, count_yes(verdicts) / len(verdicts)) for verdicts in supports]
+        recalled = score_of(recall, recalls, candidate=answer, passes=passes, detail=detail)
         if not any(statement.cited or statement.unknown for statement in stated):
             return [not_applicable(precision, "the answer cites nothing", lacks="citations"), recalled]
         verdicts = [_precision(stated, of) for of in repeats]
@@ -349,11 +351,6 @@ def _batches(stated: Sequence[CitedStatement], contexts: Sequence[str], tokens: 
         shown = wanted
     if group:
         yield group
-
-
-def _recall(stated: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
-    supports = [_support(no, statement, verdicts) for no, statement in enumerate(stated)]
-    return combined_verdict(supports, count_yes(supports) / len(supports))
 
 
 def _support(no: int, statement: CitedStatement, verdicts: Mapping[Pair, Verdict]) -> Verdict:
@@ -381,17 +378,3 @@ def _citation(no: int, statement: CitedStatement, passage: int, verdicts: Mappin
     if without.value == 0:  # the support needs it, whatever it does alone
         return whole
     return without if without.value is None else alone
-
-
-def _listed(stated: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
-    """Each statement with the verdict on all that it cites; "" if unparsed."""
-    return [
-        {
-            "claim": statement.text,
-            "verdict": (support := _support(no, statement, verdicts)).label,
-            "reason": support.reason if support.label else "",
-        }
-        | ({"repeat": repeat} if len(repeats) > 1 else {})
-        for repeat, verdicts in enumerate(repeats, start=1)
-        for no, statement in enumerate(stated)
-    ]

@@ -52,6 +52,7 @@ from steelyard.scorers.judges.declared import (
     count_yes,
     first_unparsed,
     form_of,
+    listed,
     no_answer,
     not_applicable,
     nothing_to_support,
@@ -100,6 +101,11 @@ class Claims:
         if not self.verdicts:
             return tuple(range(len(self.texts)))
         return tuple(no for no, verdict in enumerate(self.verdicts) if verdict.value != 1)
+
+    @property
+    def judged(self) -> tuple[tuple[str, Verdict], ...]:
+        """Each claim with its verdict."""
+        return tuple(zip(self.texts, self.verdicts, strict=True))
 
     def all_with(self, verdict: Verdict) -> Claims:
         """The same claims with one verdict on each."""
@@ -208,7 +214,7 @@ def share_score(
     claiming = [claims for claims in repeats if claims.texts or claims.problem]
     if not claiming:
         return not_applicable(name, nothing, lacks="claims")
-    detail: dict[str, Any] = {"claims": listed(repeats)}
+    detail: dict[str, Any] = {"claims": listed("claim", [claims.judged for claims in repeats])}
     if len(claiming) < len(repeats):
         detail["nothing_claimed"] = len(repeats) - len(claiming)
     verdicts = [share(claims) for claims in claiming]
@@ -226,9 +232,7 @@ def share(claims: Claims) -> Verdict:
 
 def share_of(claims: Claims, count: int) -> Verdict:
     """`count` / claims, where the verdict on each claim was read; else what could not be read."""
-    reason = "; ".join(
-        f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
-    )
+    reason = "; ".join(f"{verdict.label or 'unparsed'}: {text}" for text, verdict in claims.judged)
     unparsed, form = first_unparsed(claims.verdicts), form_of(claims.verdicts)
     if unparsed is None:
         return Verdict("scored", count / len(claims.texts), form="claims", reason=reason, asked_for=form)
@@ -242,16 +246,6 @@ def _bounds(claims: Claims) -> list[float]:
     supported = count_yes(claims.verdicts)
     unparsed = sum(verdict.value is None for verdict in claims.verdicts)
     return [supported / len(claims.texts), (supported + unparsed) / len(claims.texts)]
-
-
-def listed(repeats: Sequence[Claims]) -> list[dict[str, Any]]:
-    """Each claim with its verdict and reason; "" if unparsed."""
-    return [
-        {"claim": text, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
-        | ({"repeat": no} if len(repeats) > 1 else {})
-        for no, claims in enumerate(repeats, start=1)
-        for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
-    ]
 
 
 _FAITHFULNESS: Final = "claim_faithfulness"
@@ -526,7 +520,7 @@ def _noise(
     claims = [
         entry | {"reason": f"{_SOURCES.get(source, '')}{entry['reason']}"}
         for no in counted
-        for entry, source in zip(listed([given[no]]), _sources(given[no], passages[no]), strict=True)
+        for entry, source in zip(listed("claim", [given[no].judged]), _sources(given[no], passages[no]), strict=True)
     ]
     return [
         score_of(name, [pair[which] for pair in verdicts], candidate=answer, detail={"claims": claims})

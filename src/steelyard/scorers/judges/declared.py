@@ -411,6 +411,16 @@ def scored(case: Case, repeats: Repeats, detail: Mapping[str, Any] | None = None
     return score_of(case.name, verdicts, candidate=case.values["answer"], passes=case.passes, detail=noted)
 
 
+def listed(key: str, repeats: Sequence[Iterable[tuple[Any, Verdict]]]) -> list[dict[str, Any]]:
+    """What was judged in each repeat, under `key`, with its verdict and the reason; "" if unparsed."""
+    return [
+        {key: judged, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
+        | ({"repeat": no} if len(repeats) > 1 else {})
+        for no, verdicts in enumerate(repeats, start=1)
+        for judged, verdict in verdicts
+    ]
+
+
 def count_yes(verdicts: Sequence[Verdict]) -> int:
     """How many verdicts are YES."""
     return sum(verdict.value == 1 for verdict in verdicts)

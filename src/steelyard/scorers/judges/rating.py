@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import fsum
@@ -138,12 +138,9 @@ async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> 
     if form.weighting == "samples":
         return await _sampled(form, judge, ask, messages)
     schema = form.schema(judge)
-    if DECISIONS in schema:
+    if DECISIONS in schema or form.weighting == "single":
         verdicts = await judge.verdicts(ask, messages, form.read, schema=schema, max_tokens=form.most_tokens)
-        return tuple(map(_decided, verdicts))
-    if form.weighting == "single":
-        verdicts = await judge.verdicts(ask, messages, form.read, schema=schema, max_tokens=form.most_tokens)
-        return tuple(map(_single, verdicts))
+        return tuple(map(_decided if DECISIONS in schema else _single, verdicts))
     return await _weighted(form, judge, ask, messages)
 
 
@@ -356,7 +353,10 @@ def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], val
     index = next((no for no, token in enumerate(read) if token.start <= start < token.end), None)
     if index is None:
         return "no token is at the place of the rating"
-    distribution = _Spelling(read, tuple(str(value) for value in values)).distribution(index, start)
+    before = read[index].text.encode("utf-8", "surrogatepass")[: start - read[index].start].decode("utf-8", "replace")
+    distribution: dict[int, float] = {}
+    for value, p in _spelled_values(read[index:], tuple(map(str, values)), before):
+        distribution[value] = distribution.get(value, 0.0) + p
     mass = fsum(distribution.values())
     if mass <= 0 or mass > _ONE:
         return "the probabilities of the endpoint cannot be read"
@@ -371,40 +371,32 @@ def _place_of_number(text: str, span: tuple[int, int], values: Sequence[int]) ->
     return start + match.start() if match and match["decimals"] is None and int(match["whole"]) in values else None
 
 
-class _Spelling:
-    """Sums the probabilities of the numbers that the tokens of a rating and their alternatives spell."""
+def _spelled_values(
+    tokens: Sequence[_NumberToken], values: Sequence[str], before: str = "", so_far: str = "", weight: float = 1.0
+) -> Iterator[tuple[int, float]]:
+    """(value, probability) of each number that tokens and their alternatives spell; a value may come several times.
 
-    def __init__(self, tokens: Sequence[_NumberToken], values: Sequence[str]) -> None:
-        self._tokens = tokens
-        self._values = values
-        self._found: dict[int, float] = {}
-
-    def distribution(self, index: int, start: int) -> dict[int, float]:
-        """Value -> probability, from the token at `index`, in which the number starts at byte `start`."""
-        token = self._tokens[index]
-        before = token.text.encode("utf-8", "surrogatepass")[: start - token.start].decode("utf-8", "replace")
-        self._found = {}
-        self._gather(index, before, "", 1.0)
-        return self._found
-
-    def _gather(self, index: int, before: str, so_far: str, weight: float) -> None:
-        """Add what the alternatives at `index` spell behind the digits `so_far`, which have probability `weight`."""
-        token = self._tokens[index]
-        spelled = {text: _spelled(text.removeprefix(before), so_far) for text in token.alternatives}
-        listed = {number for number, _ in spelled.values()}
-        for text, (number, suffix) in spelled.items():
-            p = weight * token.alternatives[text]
-            taken = text == token.text
-            # The values of the scale that begin with `number` and go on.
-            longer = {value for value in self._values if value != number and value.startswith(number)}
-            if taken and longer and not suffix and index + 1 < len(self._tokens):
-                self._gather(index + 1, "", number, p)
-            elif _is_over(suffix, taken=taken, ended=bool(so_far) and not text) or (not suffix and longer <= listed):
-                self._add(number, p)
-
-    def _add(self, number: str, p: float) -> None:
-        if number in self._values:
-            self._found[int(number)] = self._found.get(int(number), 0.0) + p
+    Args:
+        tokens: of the reply, from the one in which the number starts.
+        values: of the scale.
+        before: what stands before the number in the first token.
+        so_far: the digits before the first token.
+        weight: their probability.
+    """
+    token = tokens[0]
+    spelled = {text: _spelled(text.removeprefix(before), so_far) for text in token.alternatives}
+    listed = {number for number, _ in spelled.values()}
+    for text, (number, suffix) in spelled.items():
+        p = weight * token.alternatives[text]
+        taken = text == token.text
+        # The values of the scale that begin with `number` and go on.
+        longer = {value for value in values if value != number and value.startswith(number)}
+        if taken and longer and not suffix and len(tokens) > 1:
+            yield from _spelled_values(tokens[1:], values, "", number, p)
+        elif number in values and (
+            _is_over(suffix, taken=taken, ended=bool(so_far) and not text) or (not suffix and longer <= listed)
+        ):
+            yield int(number), p
 
 
 def _spelled(text: str, so_far: str) -> tuple[str, str]:

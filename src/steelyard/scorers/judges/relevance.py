@@ -53,6 +53,7 @@ from steelyard.scorers.judges.declared import (
     at_least,
     combined_verdict,
     contexts_of,
+    listed,
     no_answer,
     not_applicable,
     numbered,
@@ -343,14 +344,14 @@ class ContextRelevance(AskingScorer):
         replies = await together(calls)
         starts = range(0, len(replies), len(packed))
         repeats = [_by_context(len(contexts), packed, replies[start : start + len(packed)]) for start in starts]
-        candidate, detail = "\n\n".join(contexts), {"contexts": _listed(repeats)}
+        detail = {"contexts": listed("context", [enumerate(verdicts, start=1) for verdicts in repeats])}
 
         def score(name: str, value: Callable[[Sequence[float]], float]) -> Score:
             verdicts = [
                 combined_verdict(verdicts, value([verdict.value or 0.0 for verdict in verdicts]))
                 for verdicts in repeats
             ]
-            return score_of(name, verdicts, candidate=candidate, detail=detail)
+            return score_of(name, verdicts, candidate="\n\n".join(contexts), detail=detail)
 
         relevance, precision = self._names
         return [score(relevance, fmean), score(precision, average_precision)]
@@ -401,13 +402,3 @@ def _of_parts(parts: Sequence[Verdict]) -> Verdict:
     yes = next((part for part in parts if part.value == 1), None)
     unparsed = next((part for part in parts if part.value is None), None)
     return yes or unparsed or (parts[0] if parts else _BLANK)
-
-
-def _listed(repeats: Sequence[Sequence[Verdict]]) -> list[dict[str, Any]]:
-    """Each context with its verdict and reason; "" if unparsed."""
-    return [
-        {"context": number, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
-        | ({"repeat": no} if len(repeats) > 1 else {})
-        for no, verdicts in enumerate(repeats, start=1)
-        for number, verdict in enumerate(verdicts, start=1)
-    ]
