@@ -260,7 +260,8 @@ def test_turns_of_mt_bench_are_messages_of_the_user_and_the_last_reference_is_ex
     asked = [{"role": "user", "content": "2 + 2?"}, {"role": "user", "content": "Twice that?"}]
     assert (sample.input, sample.reference) == (asked, "8")
     with_system = [{"role": "system", "content": "Be brief."}, asked[0]]
-    for turns, sent in ((["2 + 2?"], asked[:1]), (with_system, with_system)):
+    of_arena_hard = [{"content": "2 + 2?"}]
+    for turns, sent in ((["2 + 2?"], asked[:1]), (of_arena_hard, asked[:1]), (with_system, with_system)):
         (sample,) = read([{"turns": turns, "reference": ["4", "four"]}], name="s.jsonl").data.samples
         assert (sample.input, sample.reference) == (sent, ["4", "four"])
 

@@ -152,10 +152,13 @@ def test_answers_of_mt_bench_are_the_text_of_each_turn(tmp_path):
         {"question_id": number, "answer_id": "a", "model_id": "m", "choices": [{"index": 0, "turns": texts}]}
         for number, texts in ((81, ["A post.", "A shorter post."]), (82, ["Three.", "$ERROR$"]))
     ]
+    arena_hard = {"index": 0, "turns": [{"content": "Four.", "token_len": 2}]}
+    rows.append({"question_id": 83, "answer_id": "a", "choices": [arena_hard]})
     path = written(tmp_path, "m.jsonl", "\n".join(map(json.dumps, rows)))
     target = Replay(path, id="question_id", output="choices")
     output = target(Sample("81", "q"))
     assert (output.value, len(output.metadata["messages"])) == ("A shorter post.", 2)
+    assert target(Sample("83", "q")).value == "Four."
     with pytest.raises(LookupError, match="no output for sample '82'"):
         target(Sample("82", "q"))
 

@@ -205,12 +205,14 @@ class OpenTable:
         """The value of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged.
 
         That is its only text, message or list of messages; an object where there are several values. A CSV has it as
-        JSON. Of the `expectations` of MLflow it is the expected response; the texts in `turns`, as in MT-bench, are
-        what a user says one after the other.
+        JSON. Of the `expectations` of MLflow it is the expected response; the texts in `turns`, as in MT-bench and
+        Arena-Hard, are what a user says one after the other.
         """
         header = self.header(role)
-        if header == TURNS and isinstance(cell, list) and all(isinstance(turn, str) for turn in cell):
-            return [{"role": "user", "content": turn} for turn in cell]
+        if header == TURNS and isinstance(cell, list):
+            texts = [turn["content"] if mapping_or_empty(turn).keys() == {"content"} else turn for turn in cell]
+            is_said = all(isinstance(text, str) for text in texts)
+            return [{"role": "user", "content": text} for text in texts] if is_said else cell
         if header not in {"inputs", "outputs", EXPECTATIONS}:
             return cell
         if header == EXPECTATIONS:

@@ -371,7 +371,8 @@ def _of_export(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
         return {**row, "output": row["response"]}
     choices = row.get("choices") if "answer_id" in row else None
     if isinstance(choices, list) and choices and "turns" in mapping_or_empty(choices[0]):  # of FastChat (MT-bench)
-        return {**row, "choices": [{"role": "assistant", "content": text} for text in choices[0]["turns"]]}
+        turns = ({"content": turn} if isinstance(turn, str) else turn for turn in choices[0]["turns"])  # of Arena-Hard
+        return {**row, "choices": [{**turn, "role": "assistant"} for turn in turns]}
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
     return row
