@@ -25,9 +25,9 @@ def box():
         yield sandbox
 
 
-def _credit(box, reference, sql):
+def _credit(box, reference, sql, engine="sqlite"):
     sample = Sample("a", "q", reference, metadata={"schema": SCHEMA})
-    return {score.name: score for score in asyncio.run(SqlCredit()(sample, Output(sql), box))}
+    return {score.name: score for score in asyncio.run(SqlCredit(engine=engine)(sample, Output(sql), box))}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,14 @@ def test_statement_that_fails_has_no_credit_but_for_what_it_names(box):
 
 def test_reference_that_fails_is_not_applicable(box):
     assert {score.outcome for score in _credit(box, "SELECT x FROM t", "SELECT 1").values()} == {"not_applicable"}
+
+
+@pytest.mark.parametrize(("reply", "subset"), [("SUMMARIZE t", 1.0), ("SELECT nothing", 0.0), ("no idea", 0.0)])
+def test_names_of_a_reference_that_cannot_be_parsed_are_not_applicable(box, reply, subset):
+    scores = _credit(box, "SUMMARIZE t", reply, "duckdb")
+    assert scores["subset"].value == subset
+    names = [scores[f"{kind}_{rate}"] for kind in ("table", "column") for rate in ("precision", "recall")]
+    assert {(score.outcome, score.reason) for score in names} == {("not_applicable", "the reference cannot be parsed")}
 
 
 def test_speed_is_a_reward_with_its_interval(box):

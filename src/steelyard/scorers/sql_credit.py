@@ -72,10 +72,11 @@ class SqlCredit(SqlSettings):
             reason = reason or said
             pairs = zip(best, values, strict=True)
             best = [max(pair, key=lambda value: -1.0 if value is None else value) for pair in pairs]
+        lacking = reason if best[0] is None else "the reference cannot be parsed"
         return [
             Score(name, value, reason=reason if value != 1.0 else "")
             if value is not None
-            else Score(name, None, outcome="not_applicable", reason=reason)
+            else Score(name, None, outcome="not_applicable", reason=lacking)
             for name, value in zip(names, best, strict=True)
         ]
 
@@ -86,10 +87,10 @@ class SqlCredit(SqlSettings):
         reference = await bench.reference(place, gold)
         if isinstance(reference, str):
             return [None] * 6, reference
-        if problem:
-            return [0.0] * 6, problem
         engine = place.database.engine
-        named = _linking(gold, reading.query, (engine, str(gold.metadata.get("schema") or "")))
+        named = _linking(gold, "" if problem else reading.query, (engine, str(gold.metadata.get("schema") or "")))
+        if problem:
+            return [0.0, 0.0, *named], problem
         predicted = await bench.predicted(place, reading)
         if predicted.table is None:
             return [0.0, 0.0, *named], predicted.failure.message if predicted.failure else ""
