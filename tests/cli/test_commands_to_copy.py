@@ -86,6 +86,12 @@ def test_the_commands_behind_a_run_are_whole_in_the_terminal(steelyard, write, s
         assert re.search(rf"^.*steelyard {command} --store '{re.escape(str(store))}'(  # .*)?$", out, re.MULTILINE)
 
 
+def test_the_step_behind_a_run_without_a_readable_reply_lists_unreadable_ones(steelyard, write, says):
+    out = steelyard("run", write({"mute": says("Who knows?")}), "--quiet", code=0).out
+    assert out.splitlines()[-1].strip() == "steelyard show mute --only unparsed"
+    assert "Who knows?" in steelyard("show", "mute", "--only", "unparsed", code=0).out
+
+
 @pytest.fixture
 def elsewhere(steelyard, write, says, tmp_path, once):
     """A run in another store than the default: its id, and the options that name the store."""

@@ -29,9 +29,7 @@ def test_headers_give_the_roles_and_every_other_column_is_a_value(read):
     assert (sample.id, sample.input, sample.reference) == ("T1", "It never came.", "billing")
     assert sample.metadata == {"position": 0, "channel": "phone"}
     assert rows.places == {"text": "question", "ticket_id": "id", "channel": "metadata.channel"}
-    assert rows.data.notes == (
-        "1 column is a value of each row: channel; a prompt or a scorer may use it, as {{channel}}",
-    )
+    assert rows.data.notes == ("1 further column: channel; a prompt or a scorer may use it, as {{channel}}",)
 
 
 @pytest.mark.parametrize(

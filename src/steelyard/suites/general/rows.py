@@ -400,7 +400,7 @@ class ValueColumns(UnusedColumns):
         """The note that lists them."""
         many = n > 1
         return (
-            f"{f'{n} columns are values' if many else '1 column is a value'} of each row: {listed}; "
+            f"{n} further {'columns' if many else 'column'}: {listed}; "
             f"a prompt or a scorer may use {'them' if many else 'it'}, as {{{{{example}}}}}"
         )
 
