@@ -117,6 +117,14 @@ def test_a_sheet_with_a_mistake_keeps_nothing(steelyard, exam, tmp_path, verdict
     assert kept() == {}
 
 
+def test_two_people_in_one_sheet_are_told_apart_by_nobody_and_refused(steelyard, exam, tmp_path):
+    sheet = tmp_path / "exported.csv"  # as Label Studio writes one, with each annotation in a row
+    sheet.write_text("annotation_id,annotator,sample,verdict\n11,1,q5,A\n12,2,q5,B\n", encoding="utf-8")
+    found = steelyard("label", "weak", "--from", sheet, "--author", "ann", code=2)
+    assert "row 3: a second verdict on 'q5'" in found.err
+    assert kept() == {}
+
+
 def test_another_sheet_is_refused_by_its_columns(steelyard, exam, tmp_path):
     (tmp_path / "x.csv").write_text("id,answer\n1,A\n", encoding="utf-8")
     found = steelyard("label", "weak", "--from", tmp_path / "x.csv", "--author", "ann", code=2)

@@ -93,6 +93,7 @@ SOUND = "queue,item,verdict\n{queue},2,pass\n"
     [
         (f"{SOUND}{{queue}},1,perhaps\n", "row 3: 'perhaps' is not a verdict: type pass or fail"),
         (f"{SOUND}other,1,pass\n", "row 3: the row is of the queue 'other'"),
+        (f"{SOUND}{{queue}},2,fail\n", "row 3: a second verdict on item 2"),
         (f"{SOUND}{{queue}},one,pass\n", "row 3: item is 'one'"),
         (f"{SOUND}{{queue}},999,pass\n", "row 3: queue {queue} has no item 999 any more"),
         ("queue,item,verdict\n{queue},1,\n", "no row has a verdict"),

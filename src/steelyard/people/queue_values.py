@@ -184,15 +184,19 @@ def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
 
     Raises:
         ConfigError: the file has a format that cannot be read.
-        DataError: a column is missing, the sheet is of another queue, or no row is filled in.
+        DataError: a column is missing, the sheet is of another queue, has two verdicts on an item, or none at all.
     """
     rows = []
+    said: dict[int, tuple[str, str]] = {}
     for location, texts in filled_rows(path, _REQUIRED, "queue, item and verdict of queue sheet"):
         if texts["queue"] != queue:
             raise DataError(f"{location}the row is of the queue {texts['queue']!r}, but {queue} was given")
         number = row_number(texts, "item", location)
-        if texts["verdict"] or texts.get("comment"):
-            rows.append((number, texts["verdict"], texts.get("comment", ""), location))
+        filled = (texts["verdict"], texts.get("comment", ""))
+        if any(filled):
+            if said.setdefault(number, filled) != filled:
+                raise DataError(f"{location}a second verdict on item {number}; write a sheet for each person")
+            rows.append((number, *filled, location))
     if not rows:
         raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
     return rows

@@ -214,15 +214,18 @@ def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
 
     Raises:
         ConfigError: the file has a format that cannot be read.
-        DataError: a column is missing, the sheet belongs to another run, or no row has a verdict.
+        DataError: a column is missing, the sheet belongs to another run, has two verdicts on a record, or none at all.
     """
     typed: list[TypedVerdict] = []
+    said: dict[tuple[str, int], tuple[str, str]] = {}
     for location, texts in filled_rows(path, _REQUIRED, "sample and verdict of review --csv"):
         if texts.get("run", run.id) not in {"", run.id}:
             raise DataError(f"{location}the row is of run {texts['run']}, but {run.id} was given")
         if texts["sample"] and (texts["verdict"] or texts.get("comment")):
             repeat, seed = (row_number(texts, name, location) if texts.get(name) else 0 for name in ("repeat", "seed"))
-            comment = texts.get("comment", "")
+            comment, about = texts.get("comment", ""), (texts["sample"], repeat)
+            if said.setdefault(about, (texts["verdict"], comment)) != (texts["verdict"], comment):
+                raise DataError(f"{location}a second verdict on {texts['sample']!r}; write a sheet for each person")
             typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], location, comment, seed))
     if not typed:
         raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
