@@ -1,4 +1,4 @@
-"""Starts the ledger server for a test and reads its ledger."""
+"""Starts the ledger server for a test and reads its ledger; writes and starts evaluations that ask it."""
 
 from __future__ import annotations
 
@@ -50,3 +50,63 @@ def ledger_server(folder, *options):
     finally:
         process.kill()
         process.wait()
+
+
+EACH_TARGET = "TARGET: {{question}}\n{{options}}"
+"""A template that begins with the name of its target."""
+
+
+def write_exam(
+    folder,
+    url,
+    questions,
+    *,
+    text="Question {}?",
+    template="{{question}}",
+    targets=("one",),
+    model=None,
+    keys=None,
+    **options,
+):
+    """An exam of the ledger's model with `exam.json`, its configuration; `keys` are more of its keys."""
+    rows = ["id,question,A,B,C,D,answer,category"]
+    rows += [f"q{n},{text.format(n)},one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(questions)]
+    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+    model = {"openai_compatible": {"name": "ledger", "base_url": url} | (model or {})}
+    _write_configuration(
+        folder / "exam.json",
+        suite="choice",
+        samples={"file": "exam.csv"},
+        targets={name: {"prompt": {"template": template.replace("TARGET", name), "model": model}} for name in targets},
+        options={"concurrency": 8} | options,
+        **(keys or {}),
+    )
+
+
+def write_duel(path, url, questions, **options):
+    """A judging run over the answers of two targets, all asked of the ledger's model; `path` is its configuration."""
+    rows = [{"id": f"q{n}", "question": f"How is thing {n} done?"} for n in range(questions)]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "questions.jsonl").write_text(lines, encoding="utf-8")
+    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
+    _write_configuration(
+        path,
+        suite="pairwise",
+        samples={"file": "questions.jsonl"},
+        targets={
+            name: {"prompt": {"template": f"{name}: {{{{question}}}}", "model": model}} for name in ("first", "second")
+        },
+        judge={"model": model, "language": "en"},
+        options={"concurrency": 8} | options,
+    )
+
+
+def _write_configuration(path, **keys):
+    path.write_text(json.dumps(keys), encoding="utf-8")
+
+
+def started(folder, *arguments):
+    """A command that was started as a process of its own."""
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -8,8 +8,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,37 +15,16 @@ from pathlib import Path
 import pytest
 from tests.command_here import command_here
 from tests.ledger_server import FAULTS
-from tests.running_server import ledger_server
+from tests.running_server import EACH_TARGET, ledger_server, started, write_exam
 from tests.thorough import times
 from tests.wires import WIRES
 
 from steelyard.store import Store
 
 CONCURRENCY = 8
+TWO = {"text": "Question number {}?", "template": EACH_TARGET, "targets": ("first", "second")}
 QUESTIONS = times(100, 300)
 KILLS = times(5, 20)
-
-
-def write_exam(folder, url):
-    rows = ["id,question,A,B,C,D,answer,category"]
-    rows += [f"q{n},Question number {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(QUESTIONS)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {
-            name: {"prompt": {"template": f"{name}: {{{{question}}}}\n{{{{options}}}}", "model": {
-                "openai_compatible": {"name": "ledger", "base_url": url}}}}
-            for name in ("first", "second")
-        },
-        "options": {"concurrency": CONCURRENCY},
-    }  # fmt: skip
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
-
-
-def steelyard(folder, *arguments):
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def scores_of(folder):
@@ -108,14 +85,14 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
     draw = random.Random(11)
     with ledger_server(tmp_path / "undisturbed", "--latency-ms", "5") as server:
         calm = tmp_path / "undisturbed"
-        write_exam(calm, server.url)
+        write_exam(calm, server.url, QUESTIONS, **TWO)
         command_here(calm, "run", "exam.json", "--quiet")
     with ledger_server(tmp_path / "killed", "--latency-ms", "120") as server:
         folder = tmp_path / "killed"
-        write_exam(folder, server.url)
+        write_exam(folder, server.url, QUESTIONS, **TWO)
         kills, last_kill, kept = 0, 0.0, 0
         for _ in range(KILLS):
-            process = steelyard(folder, *begun_or_resumed(folder))
+            process = started(folder, *begun_or_resumed(folder))
             moment = time.monotonic() + draw.uniform(0.1, 1.6)
             watched_from = 0.0
             while process.poll() is None and time.monotonic() < moment:
@@ -149,7 +126,7 @@ def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_
     with ledger_server(
         tmp_path, "--fault-rate", "0.4", "--latency-ms", "5", "--max-faults", "6", "--retry-after", "0.2"
     ) as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, **TWO)
         config = json.loads((tmp_path / "exam.json").read_text())
         config["targets"].pop("second")
         config["targets"]["first"]["prompt"]["model"]["openai_compatible"]["timeout_s"] = 0.5
@@ -174,7 +151,7 @@ def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, w
     """One of two targets is answered in streams; with this seed each of them meets every fault."""
     faults = ("--fault-rate", "0.4", "--latency-ms", "20", "--retry-after", "0.2", "--seed", "10")
     with ledger_server(tmp_path, "--wire", wire, *faults) as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, **TWO)
         config = json.loads((tmp_path / "exam.json").read_text())
         config["samples"]["first"] = QUESTIONS // 2
         url = server.url.replace("/v1", "/api") if wire == "ollama" else server.url
@@ -185,7 +162,7 @@ def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, w
             config["targets"][name]["prompt"]["model"] = {wire: model}
         config["options"] = {"retry": {"base_s": 0.2, "cap_s": 1}, "concurrency": CONCURRENCY}
         (tmp_path / "exam.json").write_text(json.dumps(config))
-        process = steelyard(tmp_path, "run", "exam.json", "--quiet")
+        process = started(tmp_path, "run", "exam.json", "--quiet")
         while journal_size(tmp_path) < QUESTIONS // 4:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.02)
@@ -207,8 +184,8 @@ def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, w
 @pytest.mark.slow
 def test_first_interrupt_finishes_what_is_in_flight_and_resume_completes(tmp_path):
     with ledger_server(tmp_path, "--latency-ms", "40") as server:
-        write_exam(tmp_path, server.url)
-        process = steelyard(tmp_path, "run", "exam.json", "--quiet")
+        write_exam(tmp_path, server.url, QUESTIONS, **TWO)
+        process = started(tmp_path, "run", "exam.json", "--quiet")
         while not server.ledger.exists() or len(server.answered()) < 30:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

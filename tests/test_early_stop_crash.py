@@ -6,14 +6,12 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 
 import pytest
 from tests.command_here import command_here
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, started, write_duel
 from tests.thorough import times
 
 from steelyard.errors import ConfigError
@@ -21,28 +19,6 @@ from steelyard.store import Store
 
 QUESTIONS = 150
 KILLS = times(1, 4)
-
-
-def write_duel(folder, url, concurrency):
-    folder.mkdir(exist_ok=True)
-    rows = [{"id": f"q{n}", "question": f"How is thing {n} done?"} for n in range(QUESTIONS)]
-    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "pairwise",
-        "samples": {"file": "questions.jsonl"},
-        "targets": {
-            name: {"prompt": {"template": f"{name}: {{{{question}}}}", "model": model}} for name in ("first", "second")
-        },
-        "judge": {"model": model, "language": "en"},
-        "options": {"concurrency": concurrency},
-    }
-    (folder / "duel.json").write_text(json.dumps(config), encoding="utf-8")
-
-
-def steelyard(folder, *arguments):
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def begun_or_resumed(folder):
@@ -64,7 +40,7 @@ def killed_and_resumed(folder, server, draw):
     """Run it, kill it when some more questions have been answered, resume it each time; how often it was killed."""
     kills = 0
     while kills < KILLS:
-        process = steelyard(folder, *begun_or_resumed(folder))
+        process = started(folder, *begun_or_resumed(folder), "--quiet")
         answered = len(server.answered()) + draw.randint(5, 25)
         while process.poll() is None and len(server.answered()) < answered:
             time.sleep(0.05)
@@ -99,14 +75,14 @@ def test_killed_and_resumed_it_comes_to_the_same_decision_at_any_concurrency(tmp
     for concurrency in (1, 32):
         with ledger_server(tmp_path / f"calm{concurrency}", "--judge") as server:
             calm = tmp_path / f"calm{concurrency}"
-            write_duel(calm, server.url, concurrency)
+            write_duel(calm / "duel.json", server.url, QUESTIONS, concurrency=concurrency)
             command_here(calm, *begun_or_resumed(calm), "--quiet")
             found.append(verdicts_of(calm))
             alike = asked_again(server)  # two equal answers make the same request in both orders
         latency_ms = 20 * concurrency**0.7
         with ledger_server(tmp_path / f"killed{concurrency}", "--judge", "--latency-ms", str(latency_ms)) as server:
             killed = tmp_path / f"killed{concurrency}"
-            write_duel(killed, server.url, concurrency)
+            write_duel(killed / "duel.json", server.url, QUESTIONS, concurrency=concurrency)
             kills = killed_and_resumed(killed, server, draw)
             assert kills >= 1, "it ended before it could be killed"
             in_flight = 3 * 2 * concurrency  # three runs side by side, the judging one asks in both orders

@@ -1,7 +1,6 @@
 """Budgets in money and minutes hold over sittings, and what a run cost is counted exactly."""
 
 import asyncio
-import json
 import os
 import signal
 import time
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 from tests.command_here import command_here
 from tests.loopback import http, peer, said
-from tests.models.test_budget import steelyard
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, started, write_exam
 
 from steelyard import Budget, ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Sample, Scripted, Suite
 from steelyard.evaluation import RunConfig
@@ -241,27 +239,14 @@ def test_the_dry_run_says_what_it_would_cost_and_how_long_it_takes_at_least():
     assert (bare.stages[0].money, bare.minutes) == (None, None)
 
 
-def write_exam(folder, url, money):
-    rows = ["id,question,A,B,C,D,answer,category"]
-    rows += [f"q{n},Question {n} of an exam with some more words?,one,two,three,four,A,g" for n in range(120)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url, "parameters": {"max_tokens": 1}}}
-    prices = {"currency": "USD", "models": {"led*": {"input": 1, "output": 2}}}
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
-        "options": {"concurrency": 8, "budget": {"money": money}, "prices": prices},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
-
-
 @pytest.mark.slow
 def test_a_budget_of_money_holds_over_kills(tmp_path):
     with ledger_server(tmp_path, "--latency-ms", "60") as server:
-        write_exam(tmp_path, server.url, money=50 * 0.000022)
+        text, prices = "Question {} of an exam with some more words?", {"led*": {"input": 1, "output": 2}}
+        options = {"budget": {"money": 50 * 0.000022}, "prices": {"currency": "USD", "models": prices}}
+        write_exam(tmp_path, server.url, 120, text=text, model={"parameters": {"max_tokens": 1}}, **options)
         for enough, command in ((12, ("run", "exam.json")), (24, ("resume",))):
-            process = steelyard(tmp_path, *command)
+            process = started(tmp_path, *command, "--quiet")
             while len(server.answered() if server.ledger.exists() else ()) < enough:
                 assert process.poll() is None
                 time.sleep(0.02)

@@ -1,17 +1,14 @@
 """A budget holds whatever happens: what is about to be sent is booked on disk first."""
 
 import asyncio
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 from tests.command_here import command_here
 from tests.loopback import MemoryJournal, http, peer, said
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, started, write_exam
 
 from steelyard import Budget, ConfigError, OpenAICompatible
 from steelyard.constraints import check_options
@@ -107,31 +104,12 @@ def test_a_limit_that_cannot_be_meant_is_refused(options):
     check_options(Budget(calls=0))
 
 
-def write_exam(folder, url, calls):
-    rows = ["id,question,A,B,C,D,answer,category"]
-    rows += [f"q{n},Question {n}?,one,two,three,four,A,g" for n in range(200)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
-        "options": {"concurrency": 8, "budget": {"calls": calls}},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
-
-
-def steelyard(folder, *arguments):
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 @pytest.mark.slow
 def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path):
     with ledger_server(tmp_path, "--latency-ms", "60") as server:
-        write_exam(tmp_path, server.url, calls=50)
+        write_exam(tmp_path, server.url, 200, budget={"calls": 50})
         for enough, command in ((12, ("run", "exam.json")), (30, ("resume",))):
-            process = steelyard(tmp_path, *command)
+            process = started(tmp_path, *command, "--quiet")
             while len(server.answered() if server.ledger.exists() else ()) < enough:
                 assert process.poll() is None
                 time.sleep(0.02)
@@ -146,7 +124,7 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
             assert run.state == "interrupted"
             assert 50 - 2 * 8 <= run.done <= 50
             assert store.spending(run.evaluation).calls == 50
-        write_exam(tmp_path, server.url, calls=1000)
+        write_exam(tmp_path, server.url, 200, budget={"calls": 1000})
         command_here(tmp_path, "resume", "--quiet")
         assert 200 <= len(server.answered()) <= 200 + 2 * 8
 

@@ -15,7 +15,7 @@ from collections import Counter
 
 import pytest
 from tests.command_here import command_here
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, write_exam
 from tests.thorough import times
 
 from steelyard import Store
@@ -210,20 +210,6 @@ def test_a_store_that_others_compact_and_write_meanwhile_is_as_it_was(tmp_path):
     assert asyncio.run(run()) is None
 
 
-def write_exam(folder, url):
-    rows = ["id,question,A,B,C,D,answer"]
-    rows += [f"q{n},Question {n}? {'more words ' * 20},one,two,three,four,A" for n in range(QUESTIONS)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
-        "options": {"concurrency": CONCURRENCY},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
-
-
 def run_and(folder, server, act, after):
     """(exit code, output, when `act` was done to the store of a run) once `after` requests have come."""
     command = [sys.executable, "-c", "from steelyard.cli import main; main()", "run", "exam.json", "--quiet"]
@@ -250,7 +236,7 @@ def run_and(folder, server, act, after):
 def test_taken_away_at_any_moment_the_run_ends_within_a_second_and_goes_on_from_what_was_saved(tmp_path, what, n):
     moment = random.Random(f"{what} {n}").randrange(20, QUESTIONS - 100)
     with ledger_server(tmp_path, "--latency-ms", "30") as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, text="Question {}? " + "more words " * 20)
         code, output, done = run_and(tmp_path, server, ALL[what], moment)
         assert code == 4, output
         assert "Traceback" not in output

@@ -1,7 +1,6 @@
 """A disk that is full ends the run with code 4: nothing more is sent, nothing is lost, and a resume completes."""
 
 import contextlib
-import json
 import os
 import resource
 import sqlite3
@@ -12,26 +11,13 @@ from collections import Counter
 
 import pytest
 from tests.command_here import command_here
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, write_exam
 
 from steelyard import Store
 
 QUESTIONS = 400
 CONCURRENCY = 8
-
-
-def write_exam(folder, url):
-    rows = ["id,question,A,B,C,D,answer,category"]
-    rows += [f"q{n},Question {n}? {'more words ' * 20},one,two,three,four,A,g" for n in range(QUESTIONS)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
-        "options": {"concurrency": CONCURRENCY},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+LONG = "Question {}? " + "more words " * 20
 
 
 def steelyard_with_small_files(folder, *arguments):
@@ -83,7 +69,7 @@ def small_disk(tmp_path):
 def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
     (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(1_200_000))
     with ledger_server(tmp_path, "--latency-ms", "10") as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, text=LONG)
         said_so = "".join(command_here(tmp_path, "run", "exam.json", "--quiet", code=4))
         ended = time.time()
         assert "full" in said_so
@@ -108,7 +94,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
 @pytest.mark.slow
 def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
     with ledger_server(tmp_path, "--latency-ms", "10") as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, text=LONG)
         code, said_so, ended = steelyard_with_small_files(tmp_path, "run", "exam.json")
         assert code == 4, said_so
         assert "steelyard.db" in said_so
@@ -126,7 +112,7 @@ def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
 def test_without_room_for_the_reserve_nothing_is_sent_at_all(tmp_path, small_disk):
     (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(2_500_000))
     with ledger_server(tmp_path) as server:
-        write_exam(tmp_path, server.url)
+        write_exam(tmp_path, server.url, QUESTIONS, text=LONG)
         said_so = "".join(command_here(tmp_path, "run", "exam.json", "--quiet", code=4))
         assert "the store cannot be written: No space left on device" in said_so
         assert not server.requests()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -13,6 +12,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.running_server import EACH_TARGET, write_exam
 
 from steelyard.errors import SteelyardError
 from steelyard.store import Store
@@ -31,21 +32,7 @@ class Exam:
 
     @classmethod
     def write(cls, folder, store, url, *, questions=120, targets=("first", "second"), keys=None, **options):
-        rows = ["id,question,A,B,C,D,answer,category"]
-        rows += [f"q{n},Question {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(questions)]
-        (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-        model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-        config = {
-            "suite": "choice",
-            "samples": {"file": "exam.csv"},
-            "targets": {
-                name: {"prompt": {"template": f"{name}: {{{{question}}}}\n{{{{options}}}}", "model": model}}
-                for name in targets
-            },
-            "options": {"concurrency": 8, **options},
-            **(keys or {}),
-        }
-        (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+        write_exam(folder, url, questions, template=EACH_TARGET, targets=targets, keys=keys, **options)
         return cls(folder, store, questions)
 
     def start(self, *arguments):

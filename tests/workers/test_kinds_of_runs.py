@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import signal
 
 import pytest
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, write_duel
 from tests.workers.exam import Exam, counted, finish, kill
 
 from steelyard.store import Store
@@ -19,21 +18,9 @@ THINGS = 120
 FULL = {"question": "full"}
 
 
-def write_duel(folder, store, url, **options):
+def exam_of_duel(folder, store, url, **options):
     """A judging run over the answers of two targets."""
-    rows = [{"id": f"q{n}", "question": f"How is thing {n} done?"} for n in range(THINGS)]
-    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "pairwise",
-        "samples": {"file": "questions.jsonl"},
-        "targets": {
-            name: {"prompt": {"template": f"{name}: {{{{question}}}}", "model": model}} for name in ("first", "second")
-        },
-        "judge": {"model": model, "language": "en"},
-        "options": {"concurrency": 8, **options},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+    write_duel(folder / "exam.json", url, THINGS, **options)
     return Exam(folder, store, THINGS)
 
 
@@ -60,7 +47,7 @@ def test_a_judging_run_reads_the_answers_that_all_workers_gave(tmp_path, on_serv
     seen = {}
     for workers, store in ((ALONE, str(tmp_path / "s.db")), (TOGETHER, on_server)):
         with ledger_server(tmp_path / f"server{len(workers)}", "--judge") as server:
-            duel = write_duel(tmp_path, store, server.url)
+            duel = exam_of_duel(tmp_path, store, server.url)
             finish(duel.start("run", "exam.json", "--quiet", *workers))
             assert duel.states() == dict.fromkeys(("first", "second", "first vs second"), ("finished", THINGS, 0))
             seen[workers] = verdicts(duel), counted(server)
@@ -73,7 +60,7 @@ def decided(tmp_path_factory):
     """What one process decides of the duel."""
     folder = tmp_path_factory.mktemp("alone")
     with ledger_server(folder / "server", "--judge") as server:
-        duel = write_duel(folder, str(folder / "s.db"), server.url, stop_when_decided=FULL)
+        duel = exam_of_duel(folder, str(folder / "s.db"), server.url, stop_when_decided=FULL)
         finish(duel.start("run", "exam.json", "--quiet"))
         return decision(duel)
 
@@ -89,7 +76,7 @@ def decision(duel):
 
 def test_an_early_stop_is_decided_on_the_same_samples_as_in_one_process(tmp_path, on_server, decided):
     with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "20") as server:
-        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
+        duel = exam_of_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
         finish(duel.start("run", "exam.json", "--quiet", "--workers", "3"))
         assert decision(duel) == decided
         assert 10 < decided[0][1] < THINGS
@@ -99,7 +86,7 @@ def test_an_early_stop_is_decided_on_the_same_samples_as_in_one_process(tmp_path
 
 def test_workers_decide_by_themselves_when_their_leader_and_one_of_them_are_killed(tmp_path, on_server, decided):
     with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "150") as server:
-        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
+        duel = exam_of_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
         run = duel.start("run", "exam.json", "--quiet", "--workers", "3")
         duel.until(lambda: duel.done() > 20)
         (unlucky, *_) = duel.until(duel.pids)
@@ -113,7 +100,7 @@ def test_workers_decide_by_themselves_when_their_leader_and_one_of_them_are_kill
 
 def test_workers_name_the_budget_that_ends_an_early_stop_without_its_leader(tmp_path, on_server):
     with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "1500") as server:
-        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL, budget={"minutes": 0.4})
+        duel = exam_of_duel(tmp_path, on_server, server.url, stop_when_decided=FULL, budget={"minutes": 0.4})
         run = duel.start("run", "exam.json", "--quiet", "--workers", "3")
         duel.until(lambda: duel.done() > 2)
         run.kill()
@@ -125,7 +112,7 @@ def test_workers_name_the_budget_that_ends_an_early_stop_without_its_leader(tmp_
 
 def test_an_early_stop_that_was_interrupted_is_resumed_to_the_same_decision(tmp_path, on_server, decided):
     with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "150") as server:
-        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
+        duel = exam_of_duel(tmp_path, on_server, server.url, stop_when_decided=FULL)
         run = duel.start("run", "exam.json", "--quiet", "--workers", "3")
         duel.until(lambda: duel.done() > 20)
         run.send_signal(signal.SIGINT)

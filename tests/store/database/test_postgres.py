@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import os
 import shutil
 import signal
@@ -20,7 +19,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.command_here import command_here
-from tests.running_server import ledger_server
+from tests.running_server import ledger_server, started, write_exam
 from tests.store.conftest import SERVER
 from tests.store.outside import connection_to, execute
 from tests.store.test_store import new, record
@@ -408,25 +407,6 @@ QUESTIONS = 120
 CONCURRENCY = 8
 
 
-def write_exam(folder, url):
-    rows = ["id,question,A,B,C,D,answer,category"]
-    rows += [f"q{n},Question number {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(QUESTIONS)]
-    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
-    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
-    config = {
-        "suite": "choice",
-        "samples": {"file": "exam.csv"},
-        "targets": {"one": {"prompt": {"template": "{{question}}\n{{options}}", "model": model}}},
-        "options": {"concurrency": CONCURRENCY},
-    }
-    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
-
-
-def steelyard(folder, where, *arguments):
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--store", where, "--quiet"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def journalled(where):
     with connection_to(where) as connection:
         if connection.execute("SELECT to_regclass('reply')").fetchone() == (None,):
@@ -437,10 +417,12 @@ def journalled(where):
 @pytest.mark.slow
 def test_a_lost_line_ends_the_run_with_4_and_no_reply_is_paid_twice(tmp_path, on_server, server):
     with ledger_server(tmp_path, "--latency-ms", "150") as ledger:
-        write_exam(tmp_path, ledger.url)
+        write_exam(tmp_path, ledger.url, QUESTIONS, template="{{question}}\n{{options}}")
         for more in (20, 40):
             begun = journalled(on_server)
-            process = steelyard(tmp_path, on_server, *(("resume",) if begun else ("run", "exam.json")))
+            process = started(
+                tmp_path, *(("resume",) if begun else ("run", "exam.json")), "--store", on_server, "--quiet"
+            )
             until(lambda begun=begun, more=more: journalled(on_server) >= begun + more, 60)
             assert ended(server, process.pid) >= 2
             out, err = process.communicate(timeout=60)
@@ -461,10 +443,12 @@ def test_a_lost_line_ends_the_run_with_4_and_no_reply_is_paid_twice(tmp_path, on
 def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_path, on_server, server):
     kills = times(3, 6)
     with ledger_server(tmp_path, "--latency-ms", "120") as ledger:
-        write_exam(tmp_path, ledger.url)
+        write_exam(tmp_path, ledger.url, QUESTIONS, template="{{question}}\n{{options}}")
         for kill in range(kills):
             begun = journalled(on_server)
-            process = steelyard(tmp_path, on_server, *(("resume",) if begun else ("run", "exam.json")))
+            process = started(
+                tmp_path, *(("resume",) if begun else ("run", "exam.json")), "--store", on_server, "--quiet"
+            )
             until(lambda begun=begun, kill=kill: journalled(on_server) >= begun + 5 + 3 * kill, 60)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
@@ -542,8 +526,8 @@ def own_server():
 def test_a_server_that_is_started_anew_in_the_middle_costs_no_reply(tmp_path, own_server):
     where, stop, start = own_server
     with ledger_server(tmp_path, "--latency-ms", "200") as ledger:
-        write_exam(tmp_path, ledger.url)
-        process = steelyard(tmp_path, where, "run", "exam.json")
+        write_exam(tmp_path, ledger.url, QUESTIONS, template="{{question}}\n{{options}}")
+        process = started(tmp_path, "run", "exam.json", "--store", where, "--quiet")
         until(lambda: ledger.ledger.exists() and len(ledger.answered()) >= 40, 60)
         stop("fast")
         start()
