@@ -114,6 +114,18 @@ def text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def parsed_or(text: str | bytes | bytearray, otherwise: Any = None) -> Any:
+    """The JSON value of a text; `otherwise` where it is none, or is nested too deep.
+
+    >>> parsed_or("[1]"), parsed_or("[1", "no list")
+    ([1], 'no list')
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def digest_of(value: Any) -> str:
     """Content hash of a value: 32 hexadecimal digits, independent of key order."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=described)

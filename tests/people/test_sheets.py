@@ -37,3 +37,11 @@ def test_a_remark_may_say_nan(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("sample,name,kind,value,author\nq1,comment,text,nan,ann\n", encoding="utf-8")
     assert [label.value for label in read_labels(run, path)] == ["nan"]
+
+
+def test_a_cell_that_is_nested_too_deep_is_a_text(tmp_path):
+    run = evaluate(lambda sample: "yes", [Sample("q1", "?", "yes")], [ExactMatch()])
+    path = tmp_path / "labels.csv"
+    cell = "[" * 100_000
+    path.write_text(f"sample,name,kind,value,author\nq1,comment,text,{cell},ann\n", encoding="utf-8")
+    assert [label.value for label in read_labels(run, path)] == [cell]

@@ -198,11 +198,15 @@ def _write_rows(runs: Sequence[Run], form: str, out: Path | None, *, raw: bool) 
         _write_binary(runs, form, out)
         return
     lines: Iterable[str] = rows.csv(runs[0], raw=raw) if form == "csv" else rows.jsonl(runs[0])
+    _print_or_write(lines, out)
+
+
+def _print_or_write(lines: Iterable[str], out: Path | None, what: str = "") -> None:
     if out is None:
         print_data(lines)
         return
     write_lines(out, lines)
-    typer.echo(f"wrote {out}")
+    typer.echo(f"wrote {out}{what}")
 
 
 def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
@@ -234,11 +238,7 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
         raise ConfigError("--labels writes the labels of one run as jsonl or csv")
     labels = all_labels(store, runs[0])
     lines = [labels_csv(runs[0], labels)] if form == "csv" else labels_jsonl(runs[0], labels)
-    if out is None:
-        print_data(lines)
-        return
-    write_lines(out, lines)
-    typer.echo(f"wrote {out}: {count_text(len(labels), 'label')}")
+    _print_or_write(lines, out, f": {count_text(len(labels), 'label')}")
 
 
 def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite: bool) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from steelyard.building.keys import as_text, described
 from steelyard.building.nodes import MAX_NODES, MappingEntry, Node, Problems, from_plain, texts
@@ -23,6 +23,8 @@ from steelyard.models.http import MESSAGE_NAMES
 from steelyard.normal_form import stream_safe
 from steelyard.prompts.sample_values import EXAMPLES, SAMPLE_NAMES
 from steelyard.prompts.template import names_of, placeholders
+
+T = TypeVar("T")
 
 MAX_TARGETS: Final = 500
 _CHARACTERS: Final = 1_000
@@ -50,7 +52,7 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     """
     if "matrix" not in root.entries:
         return root, {}
-    variables = _variables(root.entries["matrix"].node)
+    variables = _read_each(root.entries["matrix"].node, "matrix: expected a mapping of variable to list", _values)
     targets = root.entries.get("targets")
     others = {key: entry for key, entry in root.entries.items() if key != "matrix"}
     if targets is None or not isinstance(targets.node.value, Mapping):
@@ -79,18 +81,17 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     return root.with_value(others), tags
 
 
-def _variables(matrix: Node) -> Variables:
-    if not isinstance(matrix.value, Mapping):
-        raise ConfigError(
-            f"matrix: expected a mapping of variable to list, but got {described(matrix)}", matrix.location
-        )
+def _read_each(node: Node, expected: str, read: Callable[[str, MappingEntry], T]) -> dict[str, T]:
+    """What `read` makes of each entry of a mapping; all that is wrong with them is told together."""
+    if not isinstance(node.value, Mapping):
+        raise ConfigError(f"{expected}, but got {described(node)}", node.location)
     problems = Problems()
-    variables: dict[str, tuple[Node, ...]] = {}
-    for name, entry in matrix.entries.items():
+    values: dict[str, T] = {}
+    for key, entry in node.entries.items():
         with problems.gathered(entry.node):
-            variables[name] = _values(name, entry)
+            values[key] = read(key, entry)
     problems.raise_any()
-    return variables
+    return values
 
 
 def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
@@ -296,7 +297,7 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
         tags[name] = dict(from_matrix.get(name, {}))
         if own is not None:
             with problems.gathered(own.node):
-                tags[name].update(_tags(own.node))
+                tags[name].update(_read_each(own.node, "tags: expected a mapping of column to text", _tag))
     problems.raise_any()
     plain_tags = {name: tag for name, tag in tags.items() if tag}
     gathered = MappingEntry(targets.key.with_value("tags"), from_plain(plain_tags, targets.key.source.file, "tags"))
@@ -305,13 +306,5 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
     )
 
 
-def _tags(node: Node) -> dict[str, str]:
-    if not isinstance(node.value, Mapping):
-        raise ConfigError(f"tags: expected a mapping of column to text, but got {described(node)}", node.location)
-    problems = Problems()
-    tags = {}
-    for key, entry in node.entries.items():
-        with problems.gathered(entry.node):
-            tags[key] = as_text(entry.node)
-    problems.raise_any()
-    return tags
+def _tag(_column: str, entry: MappingEntry) -> str:
+    return as_text(entry.node)

@@ -17,6 +17,7 @@ from itertools import starmap
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 from steelyard.errors import DataError, bounded
+from steelyard.plain_json import parsed_or
 
 Column = int | str
 """A 0-based index in a grid, a key in a JSON object."""
@@ -328,10 +329,7 @@ def object_in(cell: str) -> dict[str, Any] | None:
     """The object in a cell that holds JSON; None for any other text."""
     if not cell.lstrip().startswith("{"):
         return None
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
+    value = parsed_or(cell)
     return value if isinstance(value, dict) else None
 
 

@@ -6,7 +6,6 @@ drops, only its answers say. Replies are journalled like all others, so asking a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -17,6 +16,7 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.models.base import Answer, Model, ModelInfo, Request, Wire, encode_body
 from steelyard.models.faults import filtered_reply, parse_json
 from steelyard.models.limits import Retry
+from steelyard.plain_json import parsed_or
 from steelyard.types import Asks, Message, Output, Reply, Sample
 
 YES: Final = "yes"
@@ -167,10 +167,7 @@ def _length_in(value: Any, depth: int) -> int | None:
 
 
 def _structured(reply: Reply) -> str:
-    try:
-        value = json.loads(reply.text)
-    except (ValueError, RecursionError):
-        return f"ignored: it answered {reply.text[:60]!r}"
+    value = parsed_or(reply.text)
     follows = isinstance(value, Mapping) and [*value] == ["colour"] and value["colour"] in {"red", "green"}
     return YES if follows else f"ignored: it answered {reply.text[:60]!r}"
 

@@ -314,7 +314,19 @@ def know_references(scorers: Sequence[Scorer], samples: Iterable[Sample]) -> tup
     """
     if not any(map(_needs_references, scorers)):
         return tuple(scorers)
-    references = [(sample.id, sample.reference) for sample in samples if isinstance(sample, Sample)]
+    return bind_references(scorers, [(sample.id, sample.reference) for sample in samples if isinstance(sample, Sample)])
+
+
+def bind_references(scorers: Sequence[Scorer], references: Sequence[tuple[str, Any]]) -> tuple[Scorer, ...]:
+    """The scorers; those that depend on all expected outputs, such as labels, know them.
+
+    Args:
+        scorers: of a suite.
+        references: each with the place or the id of its sample, for messages.
+
+    Raises:
+        ConfigError: a scorer refuses one of them.
+    """
 
     def bound(scorer: Any) -> Any:
         return scorer.with_references(references) if hasattr(scorer, "with_references") else scorer

@@ -55,7 +55,7 @@ from steelyard.models.refusals import (
     status_of,
 )
 from steelyard.models.refused_parameters import refused_parameters
-from steelyard.plain_json import mapping_or_empty, text_or_json
+from steelyard.plain_json import mapping_or_empty, parsed_or, text_or_json
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -306,10 +306,7 @@ def _refused(kind: str, message: str, basis: str) -> Fault:
 
 def error_of(answer: Answer) -> ErrorBody:
     """The error in the body of `answer`; empty if it is not JSON."""
-    try:
-        return error_body(json.loads(answer.body))
-    except (ValueError, RecursionError):
-        return ErrorBody()
+    return error_body(parsed_or(answer.body))
 
 
 def parse_json(answer: Answer) -> Any:

@@ -13,7 +13,6 @@ budgets and prices treat them as they treat every model. No provider's package i
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,7 @@ from steelyard.models.faults import fault_of_error, filtered_reply, names_error,
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.refused_parameters import LIMITS
 from steelyard.models.streaming import streamed_text, values_in
-from steelyard.plain_json import mapping_or_empty, text_or_json
+from steelyard.plain_json import mapping_or_empty, parsed_or, text_or_json
 from steelyard.prompts.message_parts import is_text_part
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -68,10 +67,7 @@ class CalledTool(NamedTuple):
         Raises:
             ConfigError: they are not a JSON object.
         """
-        try:
-            value = json.loads(self.arguments or "{}")
-        except (ValueError, RecursionError):
-            value = None
+        value = parsed_or(self.arguments or "{}")
         if not isinstance(value, dict):
             raise ConfigError(f"the arguments of a tool call are not a JSON object: {self.arguments[:80]!r}")
         return value

@@ -13,13 +13,13 @@ servers.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from steelyard.models.base import ModelInfo, Refused
+from steelyard.plain_json import parsed_or
 
 DROPPED: Final = ""
 """The new name of a parameter that is left out."""
@@ -112,12 +112,7 @@ def refused_of(refused: Refused, sent: Collection[str], optional: Collection[str
 def _parsed(text: str) -> Any:
     """A JSON value, also one that is quoted in a text; the text itself where it is none."""
     start = min((at for sign in "{[" if (at := text.find(sign)) >= 0), default=-1)
-    if start < 0:
-        return text
-    try:
-        return json.loads(text[start:])
-    except (ValueError, RecursionError):
-        return text
+    return text if start < 0 else parsed_or(text[start:], text)
 
 
 def _parts(value: Any, depth: int, key: str = "") -> Iterator[tuple[bool, str]]:

@@ -28,7 +28,7 @@ from steelyard.models.base import Answer, Fault, Request, Watch, Wire
 from steelyard.models.faults import error_of, fault_of_error, is_error, quoted
 from steelyard.models.mismatches import complete_values, is_page, keys_named, mismatch, without_mapped_form
 from steelyard.models.refusals import kind_of, refusal_kind
-from steelyard.plain_json import mapping_or_empty, text_or_json
+from steelyard.plain_json import mapping_or_empty, parsed_or, text_or_json
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Json
 
@@ -93,10 +93,9 @@ def opened(value: Json) -> Json:
         inner = value["data"] if isinstance(value, Mapping) and set(value) == {"data"} else value
         if not isinstance(inner, str) or not inner.lstrip().startswith(_JSON_STARTS):
             return value
-        try:
-            value = json.loads(inner)
-        except (ValueError, RecursionError):
+        if (parsed := parsed_or(inner)) is None:
             return value
+        value = parsed
     return value
 
 
@@ -244,10 +243,7 @@ def _value_of(line: bytes | bytearray) -> Any:
     data = line.removeprefix(b"data:").strip()
     if not data.startswith(b"{"):
         return None
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
+    return parsed_or(data)
 
 
 def _has_token(chunk: Any) -> bool:

@@ -22,6 +22,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import render
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.escaping import csv_cell, csv_text, json_line
+from steelyard.plain_json import parsed_or
 from steelyard.store import Run
 from steelyard.types import Label, LabelKind
 
@@ -145,12 +146,7 @@ def _encoded(value: Any) -> str:
 
 def _decoded(cell: Any) -> Any:
     """The value in a cell: parsed JSON, or else the text itself."""
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return json.loads(cell)
-    except ValueError:
-        return cell
+    return parsed_or(cell, cell) if isinstance(cell, str) else cell
 
 
 def read_labels(run: Run, path: Path) -> list[Label]:

@@ -13,7 +13,6 @@ K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -23,6 +22,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.analysis.retrieval_matches import NOTHING_RETRIEVED, RETRIEVAL_SCORES, WAYS
 from steelyard.constraints import Within
+from steelyard.plain_json import parsed_or
 from steelyard.scorers.passages import Match, SourcePassage, is_long, match
 from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -188,10 +188,7 @@ def retrieved(output: Output, k: int | None = None) -> list[SourcePassage]:
 def _listed(value: Any) -> list[Any]:
     """Sources as a list: a single one is wrapped, and JSON text (as in a CSV file) is parsed."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value]
+        value = parsed_or(value, value)
     if isinstance(value, list | tuple):
         return list(value)
     return [] if value is None or value == "" else [value]

@@ -11,7 +11,6 @@ together, where the original compares each column for itself.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -23,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, DataError
+from steelyard.plain_json import parsed_or
 from steelyard.replies.sql import SqlReading, Wanted
 from steelyard.scorers.sql_replies import check_form
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
@@ -501,12 +501,8 @@ def _conditions(sample: Sample, golds: int) -> list[Any] | None:
 
 def _written(value: Any) -> Any:
     """What a cell of a spreadsheet says in JSON; any other value as it is."""
-    if not isinstance(value, str) or not value.strip().startswith("["):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
+    is_json = isinstance(value, str) and value.strip().startswith("[")
+    return parsed_or(value, value) if is_json else value
 
 
 def best_of_golds(by_gold: Sequence[Sequence[Score]]) -> list[Score]:

@@ -21,7 +21,6 @@ Where an engine cannot order the rows of an aggregate, its smallest and largest 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from typing import Any, Final
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from steelyard.plain_json import parsed_or
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName, ResultTable
@@ -170,10 +170,7 @@ def _parts_of(cell: Any, separator: str) -> tuple[str, ...] | None:
     if isinstance(cell, str) and separator:
         return tuple(sorted(cell.split(separator)))
     if isinstance(cell, str) and cell.startswith("["):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError):
-            return None
+        cell = parsed_or(cell)
     return tuple(sorted(map(repr, cell))) if isinstance(cell, list) else None
 
 

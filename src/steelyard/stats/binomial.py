@@ -51,7 +51,12 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
     """
     check_level(level)
     check_counts(successes, n)
-    low = beta_quantile((1 - level) / 2, successes, n - successes + 1) if successes else 0.0
+    return exact_limits(successes, n, level)
+
+
+def exact_limits(successes: float, n: float, level: float) -> Interval:
+    """The limits of `clopper_pearson`, also of effective counts, which need not be whole."""
+    low = beta_quantile((1 - level) / 2, successes, n - successes + 1) if successes > 0 else 0.0
     high = beta_quantile((1 + level) / 2, successes + 1, n - successes) if successes < n else 1.0
     return Interval(low, high)
 

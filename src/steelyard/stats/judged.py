@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 
 from steelyard.plain_json import field_values
 from steelyard.stats.arrays import Array
+from steelyard.stats.binomial import exact_limits
 from steelyard.stats.intervals import Interval, check_level, score_interval
-from steelyard.stats.quantiles import beta_quantile, normal_quantile, t_quantile
+from steelyard.stats.quantiles import normal_quantile, t_quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +76,7 @@ class WeightedShare(NamedTuple):
     def exact(self, level: float) -> Interval:
         """Clopper and Pearson's limits for `effective` records, which need not be whole."""
         n, successes = self._counts(level)
-        low = beta_quantile((1 - level) / 2, successes, n - successes + 1) if successes > 0 else 0.0
-        high = beta_quantile((1 + level) / 2, successes + 1, n - successes) if successes < n else 1.0
-        return Interval(low, high)
+        return exact_limits(successes, n, level)
 
     def wilson(self, level: float) -> Interval:
         """Wilson's limits for `effective` records."""

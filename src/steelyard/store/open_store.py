@@ -70,13 +70,16 @@ class OpenStore:
 
     def close(self) -> None:
         """Write what is queued, then close the connections and files."""
+        self._close_writer()
+        self._backend.close()
+
+    def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
         if self._reserve is not None:
             self._reserve.release()
             self._reserve = None
-        self._backend.close()
 
     def renew_writer(self) -> None:
         """Close the writer if it has failed, so that the next write starts another.
@@ -85,13 +88,8 @@ class OpenStore:
         may try again when the cause is removed.
         """
         with self._starting:
-            if self._writer is None or self._writer.store_error() is None:
-                return
-            self._writer.close()
-            self._writer = None
-            if self._reserve is not None:
-                self._reserve.release()
-                self._reserve = None
+            if self._writer is not None and self._writer.store_error() is not None:
+                self._close_writer()
 
     def is_at(self, where: str | Path | None) -> bool:
         """Whether `where` means this store."""

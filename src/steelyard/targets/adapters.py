@@ -7,10 +7,8 @@ configuration that names one.
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,6 +16,7 @@ from typing import Any, Final
 
 from steelyard.building.import_paths import UserFunction, describe_path, find_object, missing_package
 from steelyard.errors import ConfigError, install_command
+from steelyard.plain_json import parsed_or
 
 _TEXTS: Final = ("text", "page_content", "content", "passage")
 _FOLDERS: Final = re.compile(r"[\\/]")
@@ -170,8 +169,7 @@ def passages_in(text: Any) -> list[str]:
     """
     entries: Any = text
     if isinstance(text, str) and text.lstrip()[:1] == "[":
-        with suppress(ValueError, RecursionError):
-            entries = json.loads(text)
+        entries = parsed_or(text)
     if not isinstance(entries, list):
         return [str(text)] if str(text).strip() else []
     texts = [

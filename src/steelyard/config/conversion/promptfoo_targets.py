@@ -21,6 +21,7 @@ from steelyard.config.conversion.promptfoo_tests import elements, entry, setting
 from steelyard.config.conversion.result import SECRET, Notes
 from steelyard.config.conversion.templates import names_in
 from steelyard.errors import ConfigError
+from steelyard.plain_json import parsed_or
 from steelyard.prompts.template import looks_like_file
 
 _KINDS: Final = frozenset(("chat", "messages", "completion", "completions", "responses"))
@@ -159,10 +160,7 @@ def _quoted(text: str) -> str:
 def _prompt(name: str, label: str, text: str, at: Node) -> ForeignPrompt:
     value: Any = None
     if text.lstrip().startswith("["):
-        try:
-            value = json.loads(_quoted(text))
-        except (ValueError, RecursionError):
-            value = None
+        value = parsed_or(_quoted(text))
     elif text.lstrip().startswith("- role:"):
         value = ForeignFiles.parsed(_quoted(text), at)
     if value is None and "{%" in text and re.match(r"\s*(\[\s*\{|- role:)", text):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.models.decisions import DECISIONS
+from steelyard.plain_json import parsed_or
 from steelyard.replies.judge_reply import Scale
 from steelyard.types import Reply
 
@@ -102,10 +103,7 @@ def as_verdict(reply: Reply, questions: Sequence[Mapping[str, Any]]) -> Reply:
 
 def _answers(text: str) -> list[Mapping[str, Any]] | None:
     """The answers in the text of a reply of `models.decisions`."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = parsed_or(text)
     return value if isinstance(value, list) and all(isinstance(answer, Mapping) for answer in value) else None
 
 

@@ -127,20 +127,6 @@ def _refuse_unknown(columns: Sequence[str], data: RowDataset) -> None:
             raise ConfigError(message) from error
 
 
-def with_expected(scorers: Sequence[Scorer], data: RowDataset) -> tuple[Scorer, ...]:
-    """The scorers; those that depend on all expected outputs, such as labels, know them.
-
-    Raises:
-        ConfigError: an expected output that one refuses, with the place of its row.
-    """
-    references = [(place or sample.id, sample.reference) for place, sample in data.located()]
-
-    def bound(scorer: Any) -> Any:
-        return scorer.with_references(references) if hasattr(scorer, "with_references") else scorer
-
-    return tuple(rebound(scorer, bound) for scorer in scorers)
-
-
 def with_kinds(scorers: Sequence[Scorer], samples: Sequence[Sample]) -> tuple[Scorer, ...]:
     """The scorers; `checks` among them knows the kinds of all rows, and whether one of them asks a judge."""
     own = [check for sample in samples if (given := sample.metadata.get(CHECKS)) for check in row_scorers(given)]

@@ -19,7 +19,7 @@ from steelyard.data.headers import normalized
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, Location, did_you_mean
-from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite, bind_references
 from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.openai_compatible import OpenAICompatible
@@ -31,7 +31,7 @@ from steelyard.registry import find
 from steelyard.replies.label import plain_label
 from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds, with_names
+from steelyard.suites.general.checks import try_on_rows, with_columns, with_kinds, with_names
 from steelyard.suites.general.rows import GeneralRows, load_general
 from steelyard.targets.prompt import Prompt
 from steelyard.types import INLINE, LACKS, Output, Sample, Scorer, Target
@@ -432,7 +432,8 @@ class GeneralSuite(JudgedSuiteKeys):
         """The scorers with what the rows bring for them, and notes."""
         data = rows.data
         scorers, about = default_scorers(data.samples) if not self.scorers else (self.scorers, ())
-        scorers = with_expected(with_kinds(with_columns(scorers, rows.names), data.samples), data)
+        references = [(place or sample.id, sample.reference) for place, sample in data.located()]
+        scorers = bind_references(with_kinds(with_columns(scorers, rows.names), data.samples), references)
         try_on_rows(scorers, data)
         refuse_nothing(scorers, data.samples)
         has_checks = any(sample.metadata.get(CHECKS) for sample in data.samples)
