@@ -24,6 +24,7 @@ from steelyard.errors import ConfigError
 
 __all__ = [
     "NOT_IN_FILE_NAMES",
+    "file_errors",
     "make_private_folder",
     "open_private",
     "read_regular",
@@ -59,6 +60,23 @@ def require_within(folder: Path, path: Path) -> None:
             f"{path} leads out of the folder {folder}, over a symbolic link or '..', to {destination}; only what is in "
             "the folder is read. Put a copy of the file there, or name that file itself or a folder that holds both"
         )
+
+
+@contextlib.contextmanager
+def file_errors(path: Path, what: str) -> Iterator[None]:
+    """Report an error of the system as one of whoever named the file.
+
+    Args:
+        path: the file.
+        what: what cannot be done: `written`, `read` or `made`.
+
+    Raises:
+        ConfigError: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be {what}: {error.strerror}") from error
 
 
 def read_regular(path: Path, most: int) -> bytes:

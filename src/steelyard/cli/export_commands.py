@@ -18,7 +18,7 @@ from steelyard.cli.options import named_run, named_runs, say_unfinished, store_o
 from steelyard.cli.output import write_lines, write_text
 from steelyard.cli.salvage import save
 from steelyard.errors import ConfigError
-from steelyard.files import make_private_folder
+from steelyard.files import file_errors, make_private_folder
 from steelyard.generate.dataset_additions import add_records
 from steelyard.people.labels import all_labels
 from steelyard.people.sheets import labels_csv, labels_jsonl
@@ -217,14 +217,12 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     """
     if out is None:
         raise ConfigError(f"{form} is a binary format: name a file with --out")
-    try:
+    with file_errors(out, "written"):
         make_private_folder(out.parent)
         if form == "xlsx":
             write_workbook(runs, out)
         else:
             write_parquet(runs[0], out)
-    except OSError as error:
-        raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
     typer.echo(f"wrote {out}")
 
 

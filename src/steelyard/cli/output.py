@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
-from steelyard.errors import ConfigError
-from steelyard.files import make_private_folder, open_private
+from steelyard.files import file_errors, make_private_folder, open_private
 
 USER_MISTAKE: Final = 2
 UNDECIDED: Final = 3
@@ -62,11 +61,9 @@ def check_writable(*paths: Path | None) -> None:
         if path is None:
             continue
         existed = path.exists()
-        try:
+        with file_errors(path, "written"):
             make_private_folder(path.parent)
             open_private(path, "ab").close()
-        except OSError as error:
-            raise _unwritable(path, error) from error
         if not existed:
             path.unlink()
 
@@ -86,16 +83,10 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    try:
+    with file_errors(path, "written"):
         make_private_folder(path.parent)
         with open_private(path, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.writelines(lines)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(f"{path} cannot be written: {error.strerror}")
 
 
 def exit_code(state: str, *, has_result: bool = True) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, DataError
-from steelyard.files import open_private, read_regular
+from steelyard.files import file_errors, open_private, read_regular
 from steelyard.generate.question_set import QaRow, save_rows
 
 if TYPE_CHECKING:
@@ -134,13 +134,10 @@ class DecisionLog:
             ConfigError: it cannot be written.
         """
         line = json.dumps({"id": row.id, "accepted": accepted, "question": row.question}, ensure_ascii=False)
-        try:
-            with open_private(self.path, "ab") as file:
-                file.write(f"{line}\n".encode("utf-8", "replace"))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
+        with file_errors(self.path, "written"), open_private(self.path, "ab") as file:
+            file.write(f"{line}\n".encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
         self._accepted[row.id] = accepted
 
     def undecided(self, rows: Iterable[QaRow]) -> tuple[QaRow, ...]:

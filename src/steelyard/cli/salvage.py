@@ -13,7 +13,7 @@ from typing import Final
 from steelyard.cli.output import BROKEN
 from steelyard.errors import ConfigError
 from steelyard.escaping import json_line
-from steelyard.files import make_private_folder, open_private
+from steelyard.files import file_errors, make_private_folder, open_private
 from steelyard.report.exports.records import plain_record
 from steelyard.report.render.terminal import console, print_data, say
 from steelyard.store import Run
@@ -88,12 +88,10 @@ def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
     elif _is_store(out):
         yield lambda _: None
     else:
-        try:
+        with file_errors(out, "written"):
             make_private_folder(out.parent)
             with open_private(out, "w", encoding="utf-8", errors="replace", newline="") as file:
                 yield file.write
-        except OSError as error:
-            raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
 
 
 def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _SavedRun:

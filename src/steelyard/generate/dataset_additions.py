@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.errors import ConfigError, DataError
-from steelyard.files import make_private_folder, read_regular, replaced
+from steelyard.files import file_errors, make_private_folder, read_regular, replaced
 from steelyard.plain_json import digest_of, field_values, plain
 from steelyard.store import Run
 from steelyard.types import Record, Sample
@@ -63,14 +63,12 @@ class DatasetAddition:
         end = b"" if not self.before or self.before.endswith(b"\n") else b"\n"
         lines = "".join(json.dumps(row, ensure_ascii=False, default=plain) + "\n" for row in self.rows)
         path = self.path.resolve()
-        try:
+        with file_errors(self.path, "written"):
             make_private_folder(path.parent)
             if _bytes_of(path) != self.before:
                 raise ConfigError(f"{self.path} was changed meanwhile; collect again")
             with replaced(path) as file:
                 file.write(self.before + end + lines.encode("utf-8", "replace"))
-        except OSError as error:
-            raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
 
 
 def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, at: datetime) -> DatasetAddition:
@@ -190,10 +188,8 @@ def _content(row: Mapping[str, Any], kind: str) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    try:
+    with file_errors(path, "read"):
         return read_regular(path, _MOST_BYTES) if path.exists() else b""
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from steelyard.data.text_tables import QUESTION_SET
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import quoted_cell, unquoted_cell
-from steelyard.files import make_private_folder, read_regular, replaced
+from steelyard.files import file_errors, make_private_folder, read_regular, replaced
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
 from steelyard.generate.selection import BETWEEN, TWO_CHUNKS, UNANSWERABLE
 from steelyard.plain_json import field_values
@@ -92,10 +92,8 @@ def check_target(path: Path) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: question sets are saved as {' or '.join(SUFFIXES)}, not {path.suffix or 'that'}")
-    try:
+    with file_errors(path.parent, "made"):
         make_private_folder(path.parent)
-    except OSError as error:
-        raise ConfigError(f"{path.parent} cannot be made: {error.strerror}") from error
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise ConfigError(f"{path} cannot be written")
 
@@ -108,11 +106,8 @@ def save_rows(rows: Iterable[QaRow], path: Path) -> None:
     """
     check_target(path)
     text = _as_csv(rows) if path.suffix.lower() == ".csv" else _as_json_lines(rows)
-    try:
-        with replaced(path) as file:
-            file.write(text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+    with file_errors(path, "written"), replaced(path) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
 def read_rows(path: Path) -> tuple[QaRow, ...]:

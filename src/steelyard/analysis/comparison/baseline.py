@@ -36,7 +36,7 @@ from steelyard.analysis.run_data import RunCounts, RunData
 from steelyard.analysis.scores.score_columns import RowOutcome, ScoreRow
 from steelyard.analysis.summary.run_summary import summarize_run, with_juries
 from steelyard.errors import ConfigError
-from steelyard.files import read_regular_text
+from steelyard.files import file_errors, read_regular_text
 
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"
@@ -129,11 +129,8 @@ def check_replaceable(path: Path) -> None:
         )
     if not path.exists():
         return
-    try:
-        with path.open("rb") as file:
-            begin = file.read(len(FORMAT) + 100)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+    with file_errors(path, "written"), path.open("rb") as file:
+        begin = file.read(len(FORMAT) + 100)
     if begin.strip() and FORMAT.encode() not in begin:
         raise ConfigError(f"{path} exists and is not a baseline; name another file with --to")
 
