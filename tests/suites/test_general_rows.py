@@ -252,6 +252,12 @@ def test_other_expectations_of_mlflow_are_kept_with_the_sample(read):
     assert sample.metadata["expectations"] == {"guidelines": ["be short"], "expected_facts": []}
 
 
+def test_inputs_that_are_objects_are_told(read):
+    items = [{"id": "i1", "input": {"question": "Why?"}, "expectedOutput": {"answer": "So."}}]  # of Langfuse
+    assert any("1 of 1 inputs are objects" in note for note in read(items, name="l.jsonl").data.notes)
+    assert not any("objects" in note for note in read([{"input": "Why?"}], name="t.jsonl").data.notes)
+
+
 def test_turns_of_mt_bench_are_messages_of_the_user_and_the_last_reference_is_expected(read):
     rows = [{"question_id": 81, "turns": ["2 + 2?", "Twice that?"], "reference": ["4", "8"]}]
     (sample,) = read(rows, name="r.jsonl").data.samples

@@ -582,3 +582,5 @@ def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
             yield f"{what} as Python prints objects are read as texts ({printed} rows); write objects as JSON"
     if 0 < missing < len(samples):
         yield f"{missing} of {len(samples)} rows have no expected output"
+    if objects := sum(isinstance(sample.input, dict) for sample in samples):
+        yield f"{objects} of {len(samples)} inputs are objects, which are asked as the text of their JSON"
