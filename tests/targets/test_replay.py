@@ -150,7 +150,7 @@ def test_calls_logged_by_litellm_answer_their_own_messages(tmp_path):
 def test_answers_of_mt_bench_are_the_text_of_each_turn(tmp_path):
     rows = [
         {"question_id": number, "answer_id": "a", "model_id": "m", "choices": [{"index": 0, "turns": texts}]}
-        for number, texts in ((81, ["A post.", "A shorter post."]), (82, ["Three.", "$ERROR$"]))
+        for number, texts in ((81, ["A post with $ERROR$.", "A shorter post."]), (82, ["Three.", "$ERROR$"]))
     ]
     arena_hard = {"index": 0, "turns": [{"content": "Four.", "token_len": 2}]}
     rows.append({"question_id": 83, "answer_id": "a", "choices": [arena_hard]})

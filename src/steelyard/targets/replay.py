@@ -386,7 +386,7 @@ def _has_failed(row: Mapping[str, Any], output: str) -> bool:
         "call_type" in row and row.get("status") == "failure",  # of LiteLLM, likewise
         row.get("traceback") or mapping_or_empty(row.get("info")).get("traceback"),  # of BFCL; of tau-bench
         row.keys() >= {"request", "response", "status"} and row["status"] and not row["response"],  # of Vertex AI
-        "answer_id" in row and "$ERROR$" in str(row.get("choices")),  # of FastChat
+        "answer_id" in row and "'$ERROR$'" in str(row.get("choices")),  # of FastChat, as the whole text of a turn
         mapping_or_empty(mapping_or_empty(object_as_printed(value)).get("error")).get("message"),  # of an API's reply
     )
     is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
