@@ -80,6 +80,14 @@ def test_a_row_says_what_it_is_what_it_found_and_how_long_it_took(served):
     assert re.search(r"[<\d.]+ m?s \d\d \w{3} \d\d:\d\d$", row)
 
 
+def test_replies_that_could_not_be_read_are_counted_in_the_row_and_listed_behind_it(served):
+    runs = by_target(served)
+    assert "unreadable" not in row_of(served, runs["first"])
+    assert "second 5 unreadable" in row_of(served, runs["second"])
+    [link] = re.findall(r"\S*unparsed\S*", row_links(served, runs["second"].id))
+    assert served.ask(link)[2].count("Hm.") == 5
+
+
 def test_a_difference_to_the_pinned_baseline_is_shown_and_leads_to_the_comparison(served):
     runs = by_target(served)
     second = by_target(served)["second"].id

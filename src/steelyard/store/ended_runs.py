@@ -75,6 +75,7 @@ class ListFigures:
         input_tokens: of all replies; likewise `output_tokens`.
         output_tokens: see there.
         latency: of the target; None where nothing was measured.
+        unparsed: replies in which the headline score found no verdict.
     """
 
     score: str = ""
@@ -85,6 +86,7 @@ class ListFigures:
     input_tokens: int = 0
     output_tokens: int = 0
     latency: Latency | None = None
+    unparsed: int = 0
 
     @classmethod
     def of(cls, summary: RunSummary, latency: Latency | None) -> ListFigures:
@@ -100,6 +102,7 @@ class ListFigures:
             input_tokens=summary.counts.input_tokens,
             output_tokens=summary.counts.output_tokens,
             latency=latency,
+            unparsed=score.unparsed if score else 0,
         )
 
     @classmethod

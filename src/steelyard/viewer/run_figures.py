@@ -48,6 +48,7 @@ class RunFigures:
         tokens: in and out.
         latency: median; "" where nothing was measured.
         latency_of: what was measured, and its 95th percentile.
+        unparsed: replies in which the headline score found no verdict.
         fault: why there are none of the others.
     """
 
@@ -60,6 +61,7 @@ class RunFigures:
     tokens: str = ""
     latency: str = ""
     latency_of: str = ""
+    unparsed: int = 0
     fault: str = ""
 
 
@@ -188,8 +190,8 @@ def _counted_figures(run: Run) -> RunFigures:
         score = running_score(connection, run.num, name)
     info = run.score_infos.get(name)
     value, share = score.mean(info), score.is_share(info)
-    tokens = run.row.input_tokens, run.row.output_tokens
-    return figures_of(run, ListFigures(name if value is not None else "", value, None, share, {}, *tokens))
+    tokens, name = (run.row.input_tokens, run.row.output_tokens), name if value is not None else ""
+    return figures_of(run, ListFigures(name, value, None, share, {}, *tokens, unparsed=score.unparsed))
 
 
 def _against(baseline: Run, run: Run) -> BaselineDifference:
@@ -231,6 +233,7 @@ def figures_of(run: Run, values: ListFigures) -> RunFigures:
         tokens=f"{values.input_tokens:,} tokens in, {values.output_tokens:,} out" if run.replies else "",
         latency=seconds_text(values.latency.p50) if values.latency else "",
         latency_of=_latency_of(values.latency) if values.latency else "",
+        unparsed=values.unparsed,
     )
 
 

@@ -59,7 +59,7 @@ def _targets_compared(history: History) -> Section:
         for difference in history.targets_compared
     )
     base = history.targets_compared[0].against_target if rows else ""
-    against = f"{base}, its run started together or else the newest before; decided where p < 0.05"
+    against = f"{base}: the run that was started with it, or else the newest before it; decided where p < 0.05"
     caption = f"{history_title(history)} against {against}"
     return Section("Targets compared", SectionTable(columns, rows, caption), key="targets")
 
