@@ -61,6 +61,13 @@ def test_an_unknown_column_and_a_value_that_an_option_refuses_are_errors_of_the_
     assert "threshold: expected a number" in message
 
 
+def test_a_list_within_a_pattern_is_refused_as_it_would_be_a_set_of_characters():
+    given = {"regex": "ANSWER: {{expected}}"}
+    no, yes = verdicts(given, row("1", ("Lima", "lima")), row("2", "London"), output="ANSWER: London")
+    assert "pattern: a list cannot stand in a pattern" in no
+    assert yes == 1
+
+
 def test_a_pattern_of_a_row_has_a_time_limit():
     given = {"regex": {"pattern": "{{p}}", "timeout_s": 0.05}}
     assert verdicts(given, row("1", p="(a+)+$"), output="a" * 5000 + "b") == ["unparsed"]

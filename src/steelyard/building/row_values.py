@@ -120,6 +120,11 @@ class WithRowValues(WrapsOne):
         scorer: Any = self.scorer
         cls: Any = type(scorer)
         keys = keys_of(cls)
+        for key in self.options:
+            # Written out, a list is a set of characters in a regular expression: nearly every text has one of them.
+            columns = names_in(self.options[key]) if key.endswith("pattern") else ()
+            if any(isinstance(value_at(column, values), list | tuple | Mapping) for column in columns):
+                raise ConfigError(f"{key}: a list cannot stand in a pattern; write its texts as one, a|b")
         filled = {key: _as_number(keys[key].hint, fill(value, values)) for key, value in self.options.items()}
         built = {key: self.build_option(keys[key].hint, value, key) for key, value in filled.items()}
         scorer = replace(scorer, **built)
