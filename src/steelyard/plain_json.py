@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -15,8 +15,11 @@ from enum import Enum
 from hashlib import blake2b
 from itertools import islice
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 MOST_BYTES: Final = 256 << 20
 """A stored value takes at most so much: what unpacks to more could fill the memory."""
@@ -130,6 +133,18 @@ def digest_of(value: Any) -> str:
     """Content hash of a value: 32 hexadecimal digits, independent of key order."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=described)
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The second members of pairs under the first, in order.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def field_values(value: Any, **names: str) -> dict[str, Any]:

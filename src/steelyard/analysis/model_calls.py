@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.numbers import count_text, money_text
+from steelyard.plain_json import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +175,7 @@ def cut_inputs(calls: Iterable[InputCount]) -> tuple[CutInput, ...]:
         top = [call for call in of_script if call.read >= most - max(4.0, _SAME * most)]
         ratio[dense] = median(whole) if len(whole) >= _LIKELY else 1.0
         cut += filter(_is_cut(top, whole, most, dense=dense), top)
-    by_stage: dict[str, list[InputCount]] = {}
-    for call in cut:
-        by_stage.setdefault(call.stage, []).append(call)
+    by_stage = grouped((call.stage, call) for call in cut)
     return tuple(
         CutInput(
             stage,

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.numbers import percent_text
-from steelyard.plain_json import to_json
+from steelyard.plain_json import grouped, to_json
 from steelyard.types import Record, Score, ScoreInfo
 
 REASONS: Final[Mapping[str, str]] = MappingProxyType(
@@ -220,10 +220,7 @@ def _same_questions(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo])
 
     Only scorers that can be named twice are in a manifest several times; their score has their name.
     """
-    groups: dict[bytes, list[str]] = {}
-    for name, info in infos.items():
-        if info.rates:
-            groups.setdefault(info.rates.encode(), []).append(name)
+    groups = grouped((info.rates.encode(), name) for name, info in infos.items() if info.rates)
     scorers = manifest.get("scorers")
     for stage, described in scorers.items() if isinstance(scorers, Mapping) else ():
         for kind, settings in described.items() if isinstance(described, Mapping) else ():

@@ -21,6 +21,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, DataError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
+from steelyard.plain_json import grouped
 from steelyard.registry import DEFAULT_SUITE, describe
 from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding, ReferenceMemory
 from steelyard.scorers.sql import SqlResult
@@ -225,9 +226,7 @@ class CheckedData:
 
 def _grouped(defects: Sequence[Defect]) -> Iterator[str]:
     """One line per kind of mistake: equal defects are counted, with the first of their places."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for defect in defects:
-        groups.setdefault((defect.kind, defect.message), []).append(defect.location)
+    groups = grouped(((defect.kind, defect.message), defect.location) for defect in defects)
     for (_, message), locations in groups.items():
         if len(locations) == 1:
             yield bounded(f"{locations[0]}: {message}")

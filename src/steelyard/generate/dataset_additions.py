@@ -16,7 +16,7 @@ from typing import Any, Final
 from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import file_errors, make_private_folder, read_regular, replaced
-from steelyard.plain_json import digest_of, field_values, plain
+from steelyard.plain_json import digest_of, field_values, grouped, plain
 from steelyard.store import Run
 from steelyard.types import Record, Sample
 
@@ -94,9 +94,7 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
     existing = _rows_in(before, path)
     data = run.data()
     hashes = hashes_by_id(data.scores.samples, data.hashes)
-    by_sample: dict[str, list[Record]] = {}
-    for record in records:
-        by_sample.setdefault(record.sample.id, []).append(record)
+    by_sample = grouped((record.sample.id, record) for record in records)
     contents = {_content(row, run.kind) for row in existing}
     ids = {str(row.get("id", "")) for row in existing}
     added: list[Mapping[str, Any]] = []

@@ -9,6 +9,7 @@ work is not a pointing: "the authors of the GPL", "Section 230 of the Communicat
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -74,11 +75,7 @@ class QuestionList:
     @property
     def dropped(self) -> dict[str, int]:
         """Reason -> how many entries were dropped for it."""
-        counts: dict[str, int] = {}
-        for question in self.questions:
-            if question.defect:
-                counts[question.defect] = counts.get(question.defect, 0) + 1
-        return counts
+        return dict(Counter(question.defect for question in self.questions if question.defect))
 
 
 def read_questions(text: str, *, most: int, finish: str = "stop") -> QuestionList:

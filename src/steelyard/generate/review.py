@@ -37,6 +37,7 @@ from steelyard.models.budget import Budget
 from steelyard.people.codings import Coding, codings, propose_codes, read_coding
 from steelyard.people.error_codes import ErrorCode, ErrorNote
 from steelyard.people.labels import add_labels
+from steelyard.plain_json import grouped
 from steelyard.store import Run, Store
 from steelyard.store.labels import by_record
 from steelyard.types import Label, Record
@@ -287,10 +288,7 @@ def _review_notes(  # what `review` was given, and the analysis that it names
     with Store(where) as store:
         run = store.run(step.id)
         causes = _causes(run, keys)
-        groups: dict[str, list[ErrorNote]] = {}
-        for note, key in zip(notes, keys, strict=True):
-            if key in causes:
-                groups.setdefault(causes[key], []).append(note)
+        groups = grouped((causes[key], note) for note, key in zip(notes, keys, strict=True) if key in causes)
         proposals = [
             (cause, f"Such as: {'; '.join(_line(note) for note in group[:_QUOTED])}", [note.item for note in group])
             for cause, group in groups.items()

@@ -17,6 +17,7 @@ from steelyard.people.codings import Coding, assign_code, new_code, read_coding,
 from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, CodingState, checked_text
 from steelyard.people.sheets import filled_rows, row_number, sheet_text
+from steelyard.plain_json import grouped
 from steelyard.prompts.conversation import input_text
 from steelyard.store.store import Store
 from steelyard.types import Record
@@ -142,10 +143,7 @@ def store_notes(store: Store, coding: Coding, notes: Sequence[CodedNote], *, aut
     new_notes = [note for note in notes if not _stands(before, note)]
     write_notes(store, coding, {note.item: note.note for note in new_notes}, author=author)
     state = read_coding(store, coding)
-    by_code: dict[str, list[CodedNote]] = {}
-    for note in notes:
-        if note.code:
-            by_code.setdefault(note.code.casefold(), []).append(note)
+    by_code = grouped((note.code.casefold(), note) for note in notes if note.code)
     created, assigned = [], 0
     for group in by_code.values():
         code = state.named(group[0].code)

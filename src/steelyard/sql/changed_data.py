@@ -10,12 +10,13 @@ Source: GoogleCloudPlatform/evalbench compares the state of a database after cha
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.plain_json import grouped
 from steelyard.sql.engines.engine import AFFECTED, COLUMNS, SCHEMA
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import ResultTable, SqlLimits
@@ -75,10 +76,7 @@ def unsteady_cells(first: ResultTable, again: ResultTable) -> Unsteady | None:
 
 
 def _by_table(changes: ResultTable) -> dict[tuple[str, str], list[Sequence[Any]]]:
-    rows: dict[tuple[str, str], list[Sequence[Any]]] = defaultdict(list)
-    for change, table, cells in without_count(changes).rows:
-        rows[change, table].append(cells)
-    return rows
+    return grouped(((change, table), cells) for change, table, cells in without_count(changes).rows)
 
 
 def _counted(cells: Sequence[Any]) -> frozenset[tuple[str, int]]:

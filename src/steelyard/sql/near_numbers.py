@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from steelyard.plain_json import grouped
 from steelyard.sql.equality import Number, is_integer, numbers_equal
 
 _FEW: Final = 200
@@ -186,9 +187,7 @@ class _Groups:
 
     def representatives(self) -> dict[Number, Number]:
         """Number -> the integer of its group, else the smallest number of it; the representatives are left out."""
-        members: dict[Number, list[Number]] = {}
-        for number in list(self._parents):
-            members.setdefault(self._root(number), []).append(number)
+        members = grouped((self._root(number), number) for number in list(self._parents))
         aliases: dict[Number, Number] = {}
         for group in members.values():
             chosen = min(group, key=lambda number: (not is_integer(number), number))

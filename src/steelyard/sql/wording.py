@@ -91,21 +91,18 @@ class Wording:
 
     def differing_rows(self, laid: ColumnAlignment) -> dict[str, Any]:
         """The first rows that are missing and extra, and how many there are."""
-        return {
-            "missing": [json_row(position + 1, self.reference.rows[position]) for position in laid.missing[:_SHOWN]],
-            "extra": [json_row(position + 1, self.prediction.rows[position]) for position in laid.extra[:_SHOWN]],
-            "missing_rows": len(laid.missing),
-            "extra_rows": len(laid.extra),
-        }
+        counts = {"missing_rows": len(laid.missing), "extra_rows": len(laid.extra)}
+        return self._shown_rows(laid.missing, laid.extra) | counts
 
     def moved_rows(self) -> dict[str, Any]:
         """The first positions that hold other rows than the reference has there."""
         positions = self._moved()
+        return self._shown_rows(positions, positions) | {"missing_rows": 0, "extra_rows": 0}
+
+    def _shown_rows(self, missing: Sequence[int], extra: Sequence[int]) -> dict[str, Any]:
         return {
-            "missing": [json_row(position + 1, self.reference.rows[position]) for position in positions[:_SHOWN]],
-            "extra": [json_row(position + 1, self.prediction.rows[position]) for position in positions[:_SHOWN]],
-            "missing_rows": 0,
-            "extra_rows": 0,
+            "missing": [json_row(position + 1, self.reference.rows[position]) for position in missing[:_SHOWN]],
+            "extra": [json_row(position + 1, self.prediction.rows[position]) for position in extra[:_SHOWN]],
         }
 
     def alignment(self) -> ColumnAlignment:

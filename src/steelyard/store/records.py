@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, Final, NamedTuple, cast
 
 from steelyard.errors import Attempt, SteelyardError, StoreError
-from steelyard.plain_json import check_types, from_json, stored_json, to_json
+from steelyard.plain_json import check_types, from_json, grouped, stored_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.database import schema
@@ -261,9 +261,7 @@ def scores_at(connection: Connection, run: StoredRun, rows: Sequence[Any]) -> Ma
         score_rows = connection.execute(_SCORES_BETWEEN, {**of_run, "first": places[0], "last": places[-1]})
     else:
         score_rows = connection.execute(_SCORES_AT, {**of_run, "places": places})
-    by_place: dict[tuple[int, int], list[Any]] = {}
-    for row in score_rows:
-        by_place.setdefault((row.no, row.repeat), []).append(row)
+    by_place = grouped(((row.no, row.repeat), row) for row in score_rows)
     order = run.score_order
     for of_record in by_place.values():
         of_record.sort(key=lambda row: order.get(row.text, len(order)))

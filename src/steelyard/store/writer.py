@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, TypeAlias
 
 from steelyard.errors import StoreError
+from steelyard.plain_json import grouped
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
 from steelyard.store.database.backend import Backend, cause_of, repair_hint
 from steelyard.store.database.connection import Connection, DatabaseError
@@ -446,9 +447,7 @@ class Writer:
         return failure
 
     def _transact(self, operations: Sequence[Operation]) -> list[_Result]:
-        by_type: dict[type[Operation], list[Operation]] = {}
-        for operation in operations:
-            by_type.setdefault(type(operation), []).append(operation)
+        by_type = grouped((type(operation), operation) for operation in operations)
         results: list[_Result] = []
         # Look-ups have a connection of their own: a batch of them alone need not wait for the lock of those who write.
         for connection, writes in ((self._reading, False), (self._writing, True)):

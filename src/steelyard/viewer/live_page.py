@@ -27,6 +27,7 @@ from steelyard.analysis.numbers import cost_text, duration_text, money_text, rat
 from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
+from steelyard.plain_json import grouped
 from steelyard.report.progress import BudgetUse, budget_use, retry_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
@@ -89,9 +90,7 @@ class LiveEnding:
     @classmethod
     def of(cls, runs: Sequence[Run]) -> list[LiveEnding]:
         """One for each state and reason, in order of first appearance."""
-        by_ending: dict[tuple[str, str], list[Run]] = {}
-        for run in runs:
-            by_ending.setdefault((run.state, run.reason), []).append(run)
+        by_ending = grouped(((run.state, run.reason), run) for run in runs)
         return [cls(several, state, reason) for (state, reason), several in by_ending.items()]
 
 

@@ -23,6 +23,7 @@ from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import cell_text
 from steelyard.people.labels import add_labels
+from steelyard.plain_json import grouped
 from steelyard.report.judge_reasons import named_verdict
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
@@ -67,9 +68,7 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
         run: that is shown.
         sample: its id.
     """
-    by_repeat: dict[int, list[ShownLabel]] = {}
-    for label in labels_of_sample(run, sample):
-        by_repeat.setdefault(label.repeat, []).append(_shown(label, run))
+    by_repeat = grouped((label.repeat, _shown(label, run)) for label in labels_of_sample(run, sample))
     others = [_other(each, records) for each in related_runs(run) if (records := each.records_of([sample]))]
     return {"labels": by_repeat, "others": others}
 

@@ -29,7 +29,7 @@ from steelyard.analysis.run_data import RunBodies, RunData
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
-from steelyard.plain_json import to_json
+from steelyard.plain_json import grouped, to_json
 from steelyard.stats.arrays import Array
 from steelyard.types import Sample
 
@@ -239,11 +239,7 @@ def metadata_keys(bodies: RunBodies) -> list[str]:
 
 def _indices_by(side: RunBySample, values: Mapping[str, Any]) -> dict[Any, list[int]]:
     """Value -> indices of the samples that have it, in order; samples without a value are left out."""
-    indices_by_value: dict[Any, list[int]] = {}
-    for index, ident in enumerate(side.samples):
-        if ident in values:
-            indices_by_value.setdefault(values[ident], []).append(index)
-    return indices_by_value
+    return grouped((values[ident], index) for index, ident in enumerate(side.samples) if ident in values)
 
 
 def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Array, Array]:

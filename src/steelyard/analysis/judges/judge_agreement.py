@@ -28,6 +28,7 @@ from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.run_data import LabelDraw, RecordPlace
 from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
+from steelyard.plain_json import grouped
 from steelyard.stats.corrected import corrected_mean
 from steelyard.stats.judged import JudgedLabels, is_binary, verdict_rates
 from steelyard.stats.labels_needed import labels_for_half_width
@@ -92,11 +93,11 @@ def _labels_of(
 
 def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """Name -> the labels that a score may be compared with: not those of models, remarks, or letters of exams."""
-    by_name: dict[str, list[Label]] = {}
-    for label in labels:
-        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(MODEL):
-            by_name.setdefault(label.name, []).append(label)
-    return by_name
+    return grouped(
+        (label.name, label)
+        for label in labels
+        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(MODEL)
+    )
 
 
 class _PeopleLabels(NamedTuple):
@@ -275,9 +276,7 @@ def _people_among_themselves(
 def _table(
     labels: Mapping[RecordPlace, float], verdicts: Mapping[RecordPlace, float | None]
 ) -> tuple[ConfusionCount, ...]:
-    cells: dict[tuple[float, float | None], list[RecordPlace]] = {}
-    for record, label in labels.items():
-        cells.setdefault((label, verdicts[record]), []).append(record)
+    cells = grouped(((label, verdicts[record]), record) for record, label in labels.items())
     if len({value for cell in cells for value in cell if value is not None}) > _MOST_LEVELS:
         return ()
     return tuple(
@@ -291,9 +290,7 @@ def _table(
 def _groups(
     records: Sequence[RecordPlace], judged: JudgedScore, labels: Mapping[RecordPlace, float]
 ) -> Iterator[GroupAgreement]:
-    of_group: dict[str, list[RecordPlace]] = {}
-    for record in records:
-        of_group.setdefault(judged.groups[record], []).append(record)
+    of_group = grouped((judged.groups[record], record) for record in records)
     if set(of_group) <= {""}:
         return
     for group, within in of_group.items():

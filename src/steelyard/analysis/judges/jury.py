@@ -25,6 +25,7 @@ from steelyard.analysis.scores.score_columns import DistinctDetails, ScoreColumn
 from steelyard.analysis.scores.score_infos import judged_things, jury_score, plain_infos
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.plain_json import grouped
 from steelyard.types import ScoreInfo
 
 
@@ -129,9 +130,9 @@ def jury_rows(
     """
     # A record that failed has one row without a name, which counts in every score.
     numbers = [columns.names.index(score) for score in ("", *members) if score in columns.names]
-    by_record: dict[RecordPlace, list[ScoreRow]] = {}
-    for row in columns.only(np.flatnonzero(np.isin(columns.name, numbers))).rows():
-        by_record.setdefault((row.sample, row.repeat), []).append(row)
+    by_record = grouped(
+        ((row.sample, row.repeat), row) for row in columns.only(np.flatnonzero(np.isin(columns.name, numbers))).rows()
+    )
     order = {member: position for position, member in enumerate(members)}
     for place, rows in by_record.items():
         of_members = sorted(rows, key=lambda row: order.get(row.name, len(order)))

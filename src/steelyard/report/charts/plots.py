@@ -7,11 +7,11 @@ and links to its sample. Many are drawn as one circle per pair of values, which 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.plain_json import grouped
 from steelyard.report.charts.canvas import (
     MARKS,
     TICKS,
@@ -133,9 +133,7 @@ def _marks(
     chart: ScatterChart, canvas: Canvas, across: AxisScale, down: Callable[[float], float]
 ) -> Iterator[tuple[str, SvgMark]]:
     """The marks with their layers."""
-    points_by_values: dict[tuple[float, float], list[ScatterPoint]] = defaultdict(list)
-    for point in chart.points:
-        points_by_values[point.x, point.y].append(point)
+    points_by_values = grouped(((point.x, point.y), point) for point in chart.points)
     for (x, y), points in points_by_values.items():
         kind, shape = chart.look(points[0])
         at, middle = canvas.across(across.share(x)), down(y)

@@ -20,6 +20,7 @@ from typing import Final
 
 from steelyard.analysis.numbers import MISSING
 from steelyard.escaping import visible
+from steelyard.plain_json import grouped
 from steelyard.report.charts.canvas import (
     COLOURS,
     GAP,
@@ -148,9 +149,7 @@ def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     scale = AxisScale.of(chart)
     top = TITLE + (_WORDS if any(words for _, words in chart.lines) else 0)
     bottom: float = top
-    by_row: dict[int, list[ChartPoint]] = {}
-    for point in chart.points:
-        by_row.setdefault(point.row, []).append(point)
+    by_row = grouped((point.row, point) for point in chart.points)
     for row, name in enumerate(chart.rows):
         points = sorted(by_row.get(row, ()), key=lambda point: point.series)
         if several or not beside:

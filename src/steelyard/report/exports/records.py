@@ -23,7 +23,7 @@ from steelyard.data.table import SOURCE, origin_keys
 from steelyard.errors import ConfigError, did_you_mean, install_command
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.files import replaced
-from steelyard.plain_json import field_values
+from steelyard.plain_json import field_values, grouped
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.sample_values import option_label
@@ -319,9 +319,7 @@ def legacy_files(runs: Sequence[Run], source: str = "") -> dict[str, list[dict[s
     files: dict[str, list[dict[str, Any]]] = {}
     for run, name in zip(runs, names, strict=True):
         file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{_in_file_name(run.id)}.json"
-        by_source: dict[str, list[Record]] = {}
-        for record in run.records():
-            by_source.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)
+        by_source = grouped((str(record.sample.metadata.get(SOURCE, "")), record) for record in run.records())
         if source and source not in by_source:
             hint = did_you_mean(source, filter(None, by_source)) or "; its dataset is one file"
             if not by_source:

@@ -11,6 +11,7 @@ from steelyard.analysis.comparison.comparison_values import CLAIMS
 from steelyard.analysis.comparison.history import History, PastRun
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.plain_json import grouped
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
 from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
@@ -262,9 +263,7 @@ def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[dat
 
 def _points(history: History) -> tuple[TimelinePoint, ...]:
     factor = 100 if history.share else 1
-    numbers: dict[str, list[str]] = {}
-    for number, run, _ in _numbered_notes(history):
-        numbers.setdefault(run.run, []).append(str(number))
+    numbers = grouped((run.run, str(number)) for number, run, _ in _numbered_notes(history))
     points = []
     first = _moment(history.runs[0])
     for at, run in enumerate(history.runs):

@@ -21,6 +21,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.plain_json import grouped
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell
 from steelyard.report.section import (
@@ -99,10 +100,7 @@ def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:
 
 def _without_figure(checks: Sequence[JudgeCheck]) -> Iterator[Sentence]:
     """Why a check has no figure, one sentence for all judges with the same reason."""
-    judges: dict[tuple[str, str], list[str]] = {}
-    for check in checks:
-        if check.value is None:
-            judges.setdefault((check.name, check.reason), []).append(check.judge)
+    judges = grouped(((check.name, check.reason), check.judge) for check in checks if check.value is None)
     for (name, reason), without in judges.items():
         all_judges = len({check.judge for check in checks if check.name == name}) == len(without)
         whose = "" if all_judges else f" of {', '.join(without)}"

@@ -12,6 +12,7 @@ from steelyard.analysis.comparison.comparison_values import Comparison, PairComp
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.scores.score_infos import score_infos
+from steelyard.plain_json import grouped
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import one_line, outcome_word
@@ -88,10 +89,7 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
 
 def repeats_of(run: Run, samples: set[str]) -> dict[str, list[Record]]:
     """The records of some samples of a run, by the sample's id."""
-    records: dict[str, list[Record]] = {}
-    for record in run.records_of(samples):
-        records.setdefault(record.sample.id, []).append(record)
-    return records
+    return grouped((record.sample.id, record) for record in run.records_of(samples))
 
 
 def _changed(

@@ -7,6 +7,7 @@ from typing import Final
 
 from steelyard.analysis.numbers import interval_text, score_phrase, score_title
 from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
+from steelyard.plain_json import grouped
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cells, value_cell
 from steelyard.report.section import (
@@ -48,10 +49,7 @@ _MOST_TURNS: Final = 12
 
 def turns_section(runs: PageRuns) -> Section:
     """The rates over all turns of each run; empty where no run has scores of turns."""
-    by_score: dict[str, list[tuple[str, TurnSummary]]] = {}
-    for label, summary in runs:
-        for turns in summary.details.turns:
-            by_score.setdefault(turns.score.name, []).append((label, turns))
+    by_score = grouped((turns.score.name, (label, turns)) for label, summary in runs for turns in summary.details.turns)
     columns = columns_of("turn", "mean", "95 % CI", "conversations", *_COUNTS)
     parts = []
     for score, by_run in by_score.items():

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Final
 
 from steelyard.constraints import Share, Within
+from steelyard.plain_json import grouped
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
@@ -132,9 +133,9 @@ def statements(answer: str, passages: int, first: int = 1) -> list[CitedStatemen
     text = "".join([*between, prose[ends[-1] :]])
     lines = _lines_begun(text, marks)
     spans = [(start, end) for start, end in sentences(_with_breaks(text, marks, lines)) if _has_words(text[start:end])]
-    cited: dict[int, list[Citation]] = {}
-    for mark, line in zip(marks, lines, strict=True):
-        cited.setdefault(_sentence_of(mark, line is not None, text, spans), []).append(mark)
+    cited = grouped(
+        (_sentence_of(mark, line is not None, text, spans), mark) for mark, line in zip(marks, lines, strict=True)
+    )
     return [
         _statement(_joined(text[start:end]), cited.get(no, ()), passages, first)
         for no, (start, end) in enumerate(spans)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -99,13 +100,8 @@ class FewShotExamples:
 
     def draw(self, sample: Sample) -> tuple[Example, ...]:
         """The examples for one sample: the same for a whole group, except those that would reveal its answer."""
-        examples: list[Example] = []
-        for example in self._in_turn(sample.group):
-            if not gives_away(example.sample, sample):
-                examples.append(example)
-                if len(examples) == self.few_shot.n:
-                    break
-        return tuple(examples)
+        examples = (example for example in self._in_turn(sample.group) if not gives_away(example.sample, sample))
+        return tuple(islice(examples, self.few_shot.n))
 
     def _in_turn(self, group: str) -> Iterator[Example]:
         own_examples = self.by_group.get(group, ()) if self.few_shot.per_group else ()

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -92,13 +93,12 @@ class SqlExamples:
 
     def draw(self, sample: Sample) -> tuple[Example, ...]:
         """The examples for one sample, without those that would give its SQL away."""
-        chosen: list[Example] = []
-        for example in self._nearest_first(sample):
-            if not gives_sql_away(example.sample, sample) and self._may_show(example.sample, sample):
-                chosen.append(example)
-                if len(chosen) == self.few_shot.n:
-                    break
-        return tuple(chosen)
+        examples = (
+            example
+            for example in self._nearest_first(sample)
+            if not gives_sql_away(example.sample, sample) and self._may_show(example.sample, sample)
+        )
+        return tuple(islice(examples, self.few_shot.n))
 
     def _nearest_first(self, sample: Sample) -> Iterator[Example]:
         near = [at for at, _ in self.index.search(search_text(sample.input), len(self.examples))]
