@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -232,8 +233,5 @@ def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -
 
 def reason_counts(entries: Iterable[ReviewEntry]) -> dict[str, int]:
     """Reason -> entries that have it, most frequent first."""
-    counts: dict[str, int] = {}
-    for entry in entries:
-        for key in dict.fromkeys(reason.key for reason in entry.reasons):
-            counts[key] = counts.get(key, 0) + 1
-    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+    counts = Counter(key for entry in entries for key in dict.fromkeys(reason.key for reason in entry.reasons))
+    return dict(counts.most_common())

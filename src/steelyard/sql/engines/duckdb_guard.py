@@ -27,7 +27,7 @@ import duckdb
 from duckdb import DuckDBPyConnection, Statement
 
 from steelyard.sql.clock import pin_duckdb
-from steelyard.sql.engines.engine import EngineQuery, SqlStop, check_text, guard_lists
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, check_text, expect_one, guard_lists
 from steelyard.sql.results import Part, SqlLimits
 
 Setting = str | bool | int | float | list[str]
@@ -236,11 +236,7 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
 
 def _single_statement(text: str, extract: Extract, part: Part) -> Statement:
     statements = extract(text)
-    if not statements:
-        raise SqlStop("denied", "denied: no statement; one statement is expected", part, before_running=True)
-    if len(statements) > 1:
-        denied = f"denied: {len(statements)} statements; one statement is expected"
-        raise SqlStop("denied", denied, part, before_running=True)
+    expect_one(len(statements), part, before_running=True)
     return statements[0]
 
 

@@ -111,6 +111,22 @@ def guard_lists(engine: EngineName) -> Mapping[str, frozenset[str]]:
         return {name: frozenset(words) for name, words in tomllib.load(file)[engine].items()}
 
 
+def expect_one(count: int, part: Part = "query", *, before_running: bool = False) -> None:
+    """Refuse a text that does not hold exactly one statement.
+
+    Args:
+        count: of its statements.
+        part: that the text is.
+        before_running: see `SqlStop`.
+
+    Raises:
+        SqlStop: `denied`.
+    """
+    if count != 1:
+        held = f"{count} statements" if count else "no statement"
+        raise SqlStop("denied", f"denied: {held}; one statement is expected", part, before_running=before_running)
+
+
 def check_text(text: str, part: Part = "query", most: int | None = None) -> None:
     """Refuse a statement that no engine reads as it stands.
 

@@ -34,6 +34,7 @@ from steelyard.sql.engines.engine import (
     SqlStop,
     check_text,
     differences,
+    expect_one,
     fetch,
     guard_lists,
     plain_definition,
@@ -132,10 +133,7 @@ def _single_statement(text: str, part: Part) -> Statement:
     """The one statement that a part holds."""
     check_text(text, part, _SQL_BYTES)
     statements = split(text)
-    if not statements:
-        raise SqlStop("denied", "denied: no statement; one statement is expected", part)
-    if len(statements) > 1:
-        raise SqlStop("denied", f"denied: {len(statements)} statements; one statement is expected", part)
+    expect_one(len(statements), part)
     return statements[0]
 
 

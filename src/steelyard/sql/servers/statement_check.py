@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.sql.engines.engine import SqlStop, check_text
+from steelyard.sql.engines.engine import SqlStop, check_text, expect_one
 from steelyard.sql.layout import QueryToken, scan
 from steelyard.sql.server_address import ServerEngine
 
@@ -83,11 +83,7 @@ def _one_statement(text: str, engine: ServerEngine) -> list[QueryToken]:
         _check_comments(text, tokens, engine)
     while tokens and tokens[-1].text == ";":
         tokens.pop()
-    if not tokens:
-        raise SqlStop("denied", "denied: no statement; one statement is expected")
-    ends = sum(token.text == ";" for token in tokens)
-    if ends:
-        raise SqlStop("denied", f"denied: {ends + 1} statements; one statement is expected")
+    expect_one(1 + sum(token.text == ";" for token in tokens) if tokens else 0)
     return tokens
 
 
