@@ -508,13 +508,12 @@ def _of_class(registered: Any, entries: Mapping[str, MappingEntry], node: Node, 
     return _checked(registered, node, site) if isinstance(registered, type) else registered
 
 
-def build_scorer(given: Any, where: str, *, folder: Path | None = None) -> Scorer:
+def build_scorer(given: Any, where: str) -> Scorer:
     """A scorer from a name, a mapping as in a configuration, or a node of one; a function or object is one already.
 
     Args:
         given: what is written.
         where: for messages: the argument, or the file.
-        folder: paths are resolved against it; None is the current one.
 
     Raises:
         ConfigError: one mistake with its place, or several as `ConfigErrors`.
@@ -526,7 +525,7 @@ def build_scorer(given: Any, where: str, *, folder: Path | None = None) -> Score
         scorer: Scorer = given
         return scorer
     node = given if isinstance(given, Node) else from_plain(given, where)
-    built: Scorer = build(Scorer, node, Site(folder or Path()))
+    built: Scorer = build(Scorer, node, Site(Path()))
     return built
 
 

@@ -59,7 +59,7 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool, se
         "name your file with --config FILE",
         trust_store=trust_store,
     )
-    loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False, sends=sends)
+    loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, sends=sends)
     return replace(loaded, path=path)  # as the run has it, so that a later resume finds the same folder
 
 

@@ -104,16 +104,13 @@ def load(
     return replace(_loaded(root, path.parent, environ, use_dotenv=use_dotenv, sends=sends), text=text, path=path)
 
 
-def load_plain(
-    stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, sends: bool = True
-) -> Loaded:
-    """Load the suite from a stored `Loaded.plain`, when the file no longer exists.
+def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], sends: bool = True) -> Loaded:
+    """Load the suite from a stored `Loaded.plain`, when the file no longer exists; no `.env` is read.
 
     Args:
         stored: a stored `Loaded.plain`.
         base: the folder that paths are resolved against.
-        environ: where references are looked up first.
-        use_dotenv: whether the `.env` in `base` is read next.
+        environ: where references are looked up.
         sends: as `load`.
 
     Raises:
@@ -121,7 +118,7 @@ def load_plain(
         DataError: as `load`.
     """
     root = with_sample_file(from_plain(stored, "stored configuration"))
-    return _loaded(root, base, environ, use_dotenv=use_dotenv, sends=sends)
+    return _loaded(root, base, environ, use_dotenv=False, sends=sends)
 
 
 def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool, sends: bool) -> Loaded:

@@ -82,7 +82,7 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
             f"kappa takes up to {_MOST_CATEGORIES} categories, but there are {len(coded.positions)}: for such "
             "numbers use a correlation, or krippendorff_alpha(..., scale='interval')"
         )
-    ratings = collapse(coded.table, clusters, fewest=2)
+    ratings = collapse(coded.table, clusters)
     statistic = _kappa(ratings, coded.positions, weights)
     return bootstrap("cohen_kappa", ratings, statistic, _EQUAL, level=level, seed=seed)
 
@@ -156,7 +156,7 @@ def krippendorff_alpha(
     table = coded.table
     if scale == "interval":
         table = np.where(np.isnan(table), np.nan, coded.positions[np.nan_to_num(table).astype(int)])
-    collapsed = collapse(table, clusters, fewest=2)
+    collapsed = collapse(table, clusters)
     statistic = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[scale](collapsed)
     return bootstrap("krippendorff_alpha", collapsed, statistic, _EQUAL, level=level, seed=seed)
 

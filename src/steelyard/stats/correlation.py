@@ -188,7 +188,7 @@ def number_pairs(first: Iterable[Any], second: Iterable[Any], clusters: Sequence
     sides = [as_numbers(side) for side in (first, second)]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(f"both lists need the same length, but have {len(sides[0])} and {len(sides[1])} values")
-    return collapse(np.stack(sides, axis=1), clusters, fewest=2)
+    return collapse(np.stack(sides, axis=1), clusters)
 
 
 def as_numbers(values: Iterable[Any]) -> Array:
@@ -312,18 +312,17 @@ class Ratings(NamedTuple):
         return len(self.pattern)
 
 
-def collapse(table: Array, clusters: ArrayLike | Sequence[Any] | None, *, fewest: int) -> Ratings:
-    """Drop the units with too few ratings, and count equal ones together.
+def collapse(table: Array, clusters: ArrayLike | Sequence[Any] | None) -> Ratings:
+    """Drop the units with fewer than two ratings, and count equal ones together.
 
     Args:
         table: units x raters, NaN where there is no rating.
         clusters: of any kind, equal within a cluster; None: units are independent.
-        fewest: ratings that a unit needs to count.
 
     Raises:
         ValueError: the number of clusters is not that of the units.
     """
-    used = (~np.isnan(table)).sum(axis=1) >= fewest
+    used = (~np.isnan(table)).sum(axis=1) >= 2
     cluster = None
     if clusters is not None:
         names = list(clusters)  # type: ignore[arg-type]  # a sequence or an array of anything that can be hashed
