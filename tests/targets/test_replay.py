@@ -218,7 +218,7 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
         {"output": "Error during inference: timeout", "traceback": "Traceback (most recent call last): ..."},  # BFCL
         {"output": [], "info": {"error": "timeout", "traceback": "Traceback ..."}},  # tau-bench
         {"output": {"error": {"message": "Rate limit", "type": "requests", "code": "429"}}},  # a log of Helicone
-        {"output": '{"error": {"message": "Rate limit"}}'},
+        {"output": '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'},
     ],
 )
 def test_a_call_that_failed_has_no_output(tmp_path, failed):
@@ -227,6 +227,24 @@ def test_a_call_that_failed_has_no_output(tmp_path, failed):
     assert outputs(target, "1") == [""]
     with pytest.raises(LookupError, match="no output for sample '2'"):
         target(Sample("2", "q"))
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"output": {"error": {"message": "No date in the text"}}},
+        {"output": {"error": {"message": "No date", "code": "missing"}, "date": None}},
+        {"output": {"output": "x"}},
+        {"output": "The key is missing.", "traceback": "KeyError: 'a'"},  # columns of the dataset
+        {"output": "A complaint.", "call_type": "inbound", "status": "failure"},
+        {"output": "GET", "request": "/", "status": "404", "response": ""},
+        {"output": "The mark '$ERROR$'.", "answer_id": 2, "choices": [{"turns": ["'$ERROR$'"]}]},
+        {"output": "A", "answer_id": 2, "choices": [{"turns": None}]},
+    ],
+)
+def test_an_answer_is_not_taken_for_a_call_that_failed(tmp_path, answered):
+    target = Replay(written(tmp_path, "o.jsonl", json.dumps({"id": 2, **answered})))
+    assert outputs(target, "2") == [answered["output"]]
 
 
 @pytest.mark.parametrize(
@@ -243,6 +261,7 @@ def test_a_call_that_failed_has_no_output(tmp_path, failed):
         ("o.jsonl", "[1]", DataError, "entry 1: expected an object, got int"),
         ("o.jsonl", '{"id": 1, "output": 2}\n[1]', DataError, "line 2: expected an object, got list"),
         ("o.json", '[{"id": 1, "output": 2}, {"id": 1, "output": 3}]', DataError, "entry 2: a second output"),
+        ("o.jsonl", '{"id": 1, "error": "KeyError", "reply": "A"}', DataError, "no row has an output under 'output'"),
         ("o.json", '{"q1": {"a": 1}}', DataError, "an object of id to output, with a text for each; write a row"),
         ("o.json", '{"0": {"prediction": "2", "gold": "2"}}', DataError, "an object of id to output"),  # OpenCompass
         ("o.json", '{"q1": 1, "q1": 2}', ConfigError, "has no 'id'"),

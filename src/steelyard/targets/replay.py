@@ -52,6 +52,12 @@ _SPANS: Final = (
     "spans of OpenTelemetry are not outputs: write a row for each sample, with its id and, as 'messages', what is in "
     "gen_ai.input.messages and gen_ai.output.messages; or as 'output' what is in output.value (OpenInference)"
 )
+_OF_OPIK: Final = frozenset({"dataset_item_id", "project_id"})
+"""Keys of an item of an experiment, and of a trace."""
+_OF_LITELLM: Final = frozenset({"call_type", "status", "messages", "response"})
+_OF_VERTEX: Final = frozenset({"request", "response", "status"})
+_OF_ERRORS: Final = frozenset({"error", "type", "request_id", "user_id"})
+"""Keys of the reply of an API that failed."""
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -217,7 +223,7 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, ...]) -> Output:
         raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
     if output == "outputs" and {"inputs", output} <= row.keys():  # of LangSmith, read as its expected outputs are
         row = {**row, output: only_value(row[output])}
-    elif mapping_or_empty(row.get(output)).keys() == {"output"}:  # as Opik wraps what a function returned
+    elif _OF_OPIK & row.keys() and mapping_or_empty(row.get(output)).keys() == {"output"}:  # what a function returned
         row = {**row, output: row[output]["output"]}
     agent = _conversation(row, output)
     metadata = {**(agent.metadata if agent else {}), **({"sources": passages} if passages else {})}
@@ -337,10 +343,12 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
 def _rows(file: Path, text: str, output: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     try:
         rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
-        known = [(place, _of_export(row, output)) for place, row in rows]
-        return [(place, golden(row)) for place, row in known if row is not None]
+        known = [(place, golden(own)) for place, row in rows if (own := _of_export(row, output)) is not None]
     except (ValueError, RecursionError, csv.Error) as error:
         raise _unreadable(file, error) from error
+    if rows and not known and output not in rows[0][1]:
+        raise DataError(f"{file.name}: no row has an output under {output!r}{did_you_mean(output, rows[0][1])}")
+    return known
 
 
 def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
@@ -367,30 +375,42 @@ def _of_export(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
     if {"run", "target", "scores"} <= row.keys() and isinstance(sample, Mapping) and isinstance(stored, Mapping):
         found = {"id": sample.get("id"), "output": stored.get("value"), "contexts": stored.get("contexts", ())}
         return {**stored.get("metadata", {}), **found}
-    if {"call_type", "status", "messages", "response"} <= row.keys() and "output" not in row:
+    if row.keys() >= _OF_LITELLM and "output" not in row:
         return {**row, "output": row["response"]}
-    choices = row.get("choices") if "answer_id" in row else None
-    if isinstance(choices, list) and choices and "turns" in mapping_or_empty(choices[0]):  # of FastChat (MT-bench)
-        turns = ({"content": turn} if isinstance(turn, str) else turn for turn in choices[0]["turns"])  # of Arena-Hard
-        return {**row, "choices": [{**turn, "role": "assistant"} for turn in turns]}
+    if turns := _turns_of_fastchat(row):
+        return {**row, "choices": [{"role": "assistant", "content": turn} for turn in turns]}
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
     return row
 
 
+def _turns_of_fastchat(row: Mapping[str, Any]) -> Sequence[Any]:
+    """What a model said in each turn, in an answer of MT-bench or of Arena-Hard, which has objects; else nothing."""
+    choices = row.get("choices") if "answer_id" in row else None
+    turns = mapping_or_empty(choices[0]).get("turns") if isinstance(choices, list) and choices else None
+    return [mapping_or_empty(turn).get("content", turn) for turn in turns] if isinstance(turns, list) else ()
+
+
 def _has_failed(row: Mapping[str, Any], output: str) -> bool:
     """Whether the call of a row failed: by the mark of its tool, or as it has no output."""
-    error, value = row.get("error"), row.get(output)
+    value, info = row.get(output), mapping_or_empty(row.get("info"))
     marks = (
-        "run_type" in row and error,  # of LangSmith, whatever the run had answered before
-        "call_type" in row and row.get("status") == "failure",  # of LiteLLM, likewise
-        row.get("traceback") or mapping_or_empty(row.get("info")).get("traceback"),  # of BFCL; of tau-bench
-        row.keys() >= {"request", "response", "status"} and row["status"] and not row["response"],  # of Vertex AI
-        "answer_id" in row and "'$ERROR$'" in str(row.get("choices")),  # of FastChat, as the whole text of a turn
-        mapping_or_empty(mapping_or_empty(object_as_printed(value)).get("error")).get("message"),  # of an API's reply
+        "run_type" in row and row.get("error"),  # of LangSmith, whatever the run had answered before
+        row.keys() >= _OF_LITELLM and row["status"] == "failure",  # likewise
+        "traceback" in row and str(value).startswith("Error during inference"),  # of BFCL
+        "$ERROR$" in _turns_of_fastchat(row),
+        _is_error_of_api(object_as_printed(value)),
     )
+    error = row.get("error") or info.get("traceback") or (row.keys() >= _OF_VERTEX and row["status"])  # of tau-bench
     is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
-    return any(marks) or is_empty or (value in (None, "") and bool(error))
+    return any(marks) or is_empty or (value in (None, "", [], {}) and bool(error))
+
+
+def _is_error_of_api(reply: Any) -> bool:
+    """Whether a reply is the error of an API, and no answer that tells of an error."""
+    error = mapping_or_empty(mapping_or_empty(reply).get("error"))
+    has_form = "message" in error and not error.keys().isdisjoint({"type", "code", "status"})
+    return has_form and (reply.keys() <= _OF_ERRORS or "object" in reply)
 
 
 def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
