@@ -16,7 +16,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
-from steelyard.scorers import LabelMatch
+from steelyard.scorers import ExactMatch, LabelMatch
 from steelyard.types import StageInfo
 
 NASTY = "<b>worse</b> | \u202eeman"
@@ -88,6 +88,14 @@ def test_replies_that_cannot_be_read_are_called_so_in_tables_and_bars(tmp_path):
     text = svg(found.chart)
     assert "unreadable" in text
     assert "unparsed" not in text
+
+
+def test_unreadable_replies_are_counted_beside_a_further_score_in_the_short_result(tmp_path, capsys):
+    samples = [Sample(str(no), "Which?", ("yes", "no")[no % 2]) for no in range(4)]
+    target = lambda sample: "yes" if sample.id < "3" else "Hm."  # noqa: E731
+    suite = Suite("read", "custom", samples, {"ours": target}, (ExactMatch(), LabelMatch()))
+    print_outcome(evaluate_runs(evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))), as_json=False)
+    assert "also      Accuracy 50.0 % (1 unreadable)" in capsys.readouterr().out
 
 
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):

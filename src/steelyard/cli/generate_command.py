@@ -366,9 +366,9 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     report = questions.report
     written = f"{out.name}: " if out else ""
     what = written if questions.rows else "nothing was written: "
-    yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
+    yield f"{what}{report.made} of {report.asked} requested questions, from {count_text(report.chunks, 'chunk')}"
     if report.state != "finished":
-        missing = f", {report.not_reached} chunks not reached" if report.not_reached else ""
+        missing = f", {count_text(report.not_reached, 'chunk')} not reached" if report.not_reached else ""
         yield f"{state_text(report.state, report.reason)}{missing}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
@@ -377,7 +377,8 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     if report.dropped:
         yield f"dropped: {_counts(report.dropped)}"
     if report.unread_checks:
-        yield f"{report.unread_checks} checks could not be read; their questions are kept with answerable blank"
+        checks = count_text(report.unread_checks, "check")
+        yield f"{checks} could not be read: such a question is kept with answerable blank"
     if report.whole_chunks:
         questions_text = count_text(report.whole_chunks, "question")
         yield f"the sentence that holds the answer was not found for {questions_text}: the source is the whole chunk"
