@@ -14,7 +14,7 @@ from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.report.render.html import html_report
 from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls, patterns
-from steelyard.scorers.agents import largest_matching, longest_in_order
+from steelyard.scorers.agents import expected_calls, largest_matching, longest_in_order
 
 ALONE = Sample("1", "?")
 
@@ -406,3 +406,8 @@ def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
 def test_expected_calls_are_read_as_other_tools_write_them(header, expected):
     sample = Sample("1", "?", metadata={header: expected})
     assert [ToolCalls()(sample, agent(call("add", a=made)))[0].value for made in (1, 2)] == [1.0, 0.0]
+
+
+def test_a_list_of_names_is_read_as_numpy_prints_it():
+    names = [call.name for call in expected_calls("['search' 'add']", "tools")]  # Python reads one, 'searchadd'
+    assert names == ["search", "add"]

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.constraints import Amount, ScoreName, TextList, Within
 from steelyard.data.headers import is_called
+from steelyard.data.table import list_in
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
@@ -69,7 +70,7 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
     """
     if isinstance(given, str):
         text = given.strip()
-        read = printed_value(text)
+        read = printed_value(text) if (listed := list_in(text)) is None else listed
         if read is None and text != "null":
             read = text if text.startswith(("[", "{")) else [text] * bool(text)
         given = read
