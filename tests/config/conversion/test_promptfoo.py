@@ -503,6 +503,16 @@ tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
     assert "sk-written" not in notes
 
 
+def test_a_written_key_for_a_server_of_this_machine_becomes_a_variable_too(convert):
+    new, _, notes = convert("""
+prompts: ["Q: {{question}}"]
+providers: [{id: "openai:chat:small", config: {apiBaseUrl: "http://127.0.0.1:9/v1", apiKey: sk-written-out}}]
+tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
+""")
+    assert new["models"]["small"]["openai_compatible"]["api_key"] == "${OPENAI_API_KEY}"
+    assert "sk-written" not in notes
+
+
 def test_echo_answers_with_the_prompt_and_names_what_it_cannot(convert):
     prompts = (
         'prompts: [\'Say {{q}}\', \'[{"role": "system", "content": "s"}, {"role": "user", "content": "{{q}}"}]\']\n'

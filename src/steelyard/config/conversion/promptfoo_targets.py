@@ -273,7 +273,8 @@ def _address(prefix: str, config: Mapping[str, Any], root: Node) -> dict[str, st
     env, service = settings(entry(root, "env")), variable.removesuffix("_API_KEY")
     if address := config.get("apiBaseUrl") or env.get(f"{service}_BASE_URL") or env.get(f"{service}_API_BASE_URL"):
         base_url = _references(address)
-        variable = "" if urlsplit(base_url).hostname in {"127.0.0.1", "localhost", "::1"} else variable
+        is_open = urlsplit(base_url).hostname in {"127.0.0.1", "localhost", "::1"} and not config.get("apiKey")
+        variable = "" if is_open else variable
     elif config.get("apiHost"):
         base_url = f"https://{_references(config['apiHost'])}/v1"
     written = _ENVIRONMENT.fullmatch(str(config.get("apiKey", "")))
