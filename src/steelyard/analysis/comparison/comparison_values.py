@@ -349,6 +349,7 @@ class GridCell:
         prompt: the target's tag; likewise `model`.
         mean: the score's headline.
         share: whether the score is a share.
+        unparsed: replies in which the score found no verdict.
         cost: of 1,000 records, judges not included; None where prices are not known.
         currency: of the cost.
         tokens: of 1,000 records, in and out.
@@ -363,6 +364,7 @@ class GridCell:
     model: str
     mean: Mean
     share: bool
+    unparsed: int
     cost: float | None
     currency: str
     tokens: float

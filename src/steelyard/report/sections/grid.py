@@ -25,6 +25,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
+from steelyard.errors import some_of
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -41,6 +42,7 @@ from steelyard.report.section import (
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
 _NONE: Final = TableCell(MISSING)
 _MOST_COLUMNS: Final = 3
+_MOST_NAMED: Final = 6
 
 
 def grid_section(grid: GridComparison | None) -> Section:
@@ -48,7 +50,9 @@ def grid_section(grid: GridComparison | None) -> Section:
     if grid is None:
         return Section("Which to ship", key="grid")
     conclusion = Sentence(grid.sentence, "conclusion", tone="good" if grid.chosen else "unclear")
-    return Section("Which to ship", parts=(Section("", _matrix(grid), notes=(conclusion,)),), key="grid")
+    unread = [f"{cell.unparsed:,} of {cell.target}" for cell in grid.cells if cell.unparsed]
+    warnings = [Sentence(f"Unreadable replies: {some_of(unread, _MOST_NAMED)}.", "warning")] if unread else []
+    return Section("Which to ship", parts=(Section("", _matrix(grid), notes=(conclusion, *warnings)),), key="grid")
 
 
 def grid_details_section(grid: GridComparison | None) -> Section:
