@@ -509,7 +509,7 @@ prompts: ["Q: {{question}}"]
 providers: [{id: "openai:chat:small", config: {apiBaseUrl: "http://127.0.0.1:9/v1", apiKey: sk-written-out}}]
 tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
 """)
-    assert new["models"]["small"]["openai_compatible"]["api_key"] == "${OPENAI_API_KEY}"
+    assert new["endpoint"]["api_key"] == "${OPENAI_API_KEY}"
     assert "sk-written" not in notes
 
 
