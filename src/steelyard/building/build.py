@@ -35,7 +35,7 @@ from steelyard.building.keys import (
     value_of,
     words,
 )
-from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain, read_each
 from steelyard.building.row_values import WithRowValues, columns_in, refusal, refuse_columns, with_stand_ins
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.constraints import check_options, option_of
@@ -192,12 +192,7 @@ def _fits(hint: Any, node: Node) -> bool:
 def _list(hint: Any, node: Node, site: Site) -> Any:
     if not isinstance(node.value, tuple):
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}{_into_list(node)}")
-    problems = Problems()
-    built = []
-    for element in node.value:
-        with problems.gathered(element):
-            built.append(build(element_of(hint), element, site))
-    problems.raise_any()
+    built = read_each(enumerate(node.value), lambda _, element: build(element_of(hint), element, site)).values()
     origin = get_origin(hint) or hint
     return origin(built) if origin in {list, set, frozenset} else tuple(built)
 
@@ -224,13 +219,8 @@ def _into_mapping(node: Node) -> str:
 def _mapping(hint: Any, node: Node, site: Site) -> Any:
     if not isinstance(node.value, Mapping):
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}{_into_mapping(node)}")
-    problems = Problems()
-    built = {}
-    for key, entry in node.entries.items():
-        with problems.gathered(entry.node):
-            built[key] = build(value_of(hint), entry.node, site.at(key))
-    problems.raise_any()
-    return built
+    nodes = ((key, entry.node) for key, entry in node.entries.items())
+    return read_each(nodes, lambda key, value: build(value_of(hint), value, site.at(key)))
 
 
 def instance(cls: type, node: Node, site: Site) -> Any:

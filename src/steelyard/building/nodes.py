@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, Location, SteelyardError
 from steelyard.models.references import masked
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 MAX_NODES: Final = 50_000  # counted after aliases are followed; 20 µs each
 MAX_DEPTH: Final = 40
@@ -232,3 +235,18 @@ class Problems:
             raise distinct[0]
         if distinct:
             raise ConfigErrors(distinct)
+
+
+def read_each(nodes: Iterable[tuple[K, Node]], read: Callable[[K, Node], V]) -> dict[K, V]:
+    """What `read` makes of each node, under its key; all that is wrong with them is reported at once.
+
+    Raises:
+        ConfigError: as `Problems.raise_any`.
+    """
+    problems = Problems()
+    values: dict[K, V] = {}
+    for key, node in nodes:
+        with problems.gathered(node):
+            values[key] = read(key, node)
+    problems.raise_any()
+    return values

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from steelyard.building.keys import as_text, described
-from steelyard.building.nodes import MAX_NODES, MappingEntry, Node, Problems, from_plain, texts
+from steelyard.building.nodes import MAX_NODES, MappingEntry, Node, Problems, from_plain, read_each, texts
 from steelyard.building.row_values import refusal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
@@ -52,7 +52,7 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     """
     if "matrix" not in root.entries:
         return root, {}
-    variables = _read_each(root.entries["matrix"].node, "matrix: expected a mapping of variable to list", _values)
+    variables = _read_mapping(root.entries["matrix"].node, "matrix: expected a mapping of variable to list", _values)
     targets = root.entries.get("targets")
     others = {key: entry for key, entry in root.entries.items() if key != "matrix"}
     if targets is None or not isinstance(targets.node.value, Mapping):
@@ -81,17 +81,12 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     return root.with_value(others), tags
 
 
-def _read_each(node: Node, expected: str, read: Callable[[str, MappingEntry], T]) -> dict[str, T]:
+def _read_mapping(node: Node, expected: str, read: Callable[[str, MappingEntry], T]) -> dict[str, T]:
     """What `read` makes of each entry of a mapping; all that is wrong with them is told together."""
     if not isinstance(node.value, Mapping):
         raise ConfigError(f"{expected}, but got {described(node)}", node.location)
-    problems = Problems()
-    values: dict[str, T] = {}
-    for key, entry in node.entries.items():
-        with problems.gathered(entry.node):
-            values[key] = read(key, entry)
-    problems.raise_any()
-    return values
+    nodes = ((key, entry.node) for key, entry in node.entries.items())
+    return read_each(nodes, lambda key, _: read(key, node.entries[key]))
 
 
 def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
@@ -297,7 +292,7 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
         tags[name] = dict(from_matrix.get(name, {}))
         if own is not None:
             with problems.gathered(own.node):
-                tags[name].update(_read_each(own.node, "tags: expected a mapping of column to text", _tag))
+                tags[name].update(_read_mapping(own.node, "tags: expected a mapping of column to text", _tag))
     problems.raise_any()
     plain_tags = {name: tag for name, tag in tags.items() if tag}
     gathered = MappingEntry(targets.key.with_value("tags"), from_plain(plain_tags, targets.key.source.file, "tags"))

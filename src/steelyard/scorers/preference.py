@@ -422,7 +422,8 @@ def _votes(file: Path, columns: Columns, _version: Version, sides: tuple[str, st
     locations: dict[tuple[str, str], str] = {}
     defects: list[str] = []
     for row in pair_rows:
-        label = _label(row, sides)
+        is_reversed = bool(row.first) and row.first == sides[1]
+        label = preferred_side(row.preferred, sides, reversed_order=is_reversed)
         if not label:
             defects.append(_unknown(row, sides))
             continue
@@ -433,10 +434,6 @@ def _votes(file: Path, columns: Columns, _version: Version, sides: tuple[str, st
         votes.setdefault(row.sample, []).append(Vote(label, row.annotator))
     _refuse(file, defects)
     return MappingProxyType(votes)
-
-
-def _label(row: VoteRow, sides: tuple[str, str]) -> str:
-    return preferred_side(row.preferred, sides, reversed_order=bool(row.first) and row.first == sides[1])
 
 
 def preferred_side(preferred: str, sides: tuple[str, str], *, reversed_order: bool = False) -> str:
