@@ -89,7 +89,10 @@ def _statements(tree):
 
 
 def test_every_folder_is_one_that_the_design_names():
-    assert {one.name for one in SOURCE.iterdir() if one.name != "__pycache__"} == TREE
+    found = {one.name for one in SOURCE.iterdir() if one.name != "__pycache__"}
+    assert found == TREE, (
+        "a package or file at the top goes into TREE, and into the layers of pyproject.toml and ARCHITECTURE.md"
+    )
 
 
 def test_no_module_has_a_name_that_says_nothing():
@@ -99,7 +102,8 @@ def test_no_module_has_a_name_that_says_nothing():
 def test_no_file_is_longer_than_600_lines():
     """A file is cut where ideas part and not at a length; one as long as this holds several ideas."""
     lengths = {name_of(one): len(one.read_text(encoding="utf-8").splitlines()) for one in MODULES}
-    assert {name: lines for name, lines in lengths.items() if lines > 600} == {}
+    too_long = {name: lines for name, lines in lengths.items() if lines > 600}
+    assert too_long == {}, "move one idea of the file into a file of its own"
 
 
 def test_no_function_is_longer_than_60_lines():
@@ -115,7 +119,8 @@ def test_a_class_name_occurs_once():
         for written in module.classes:
             places[written].append(name)
     assert len(places) > 300
-    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert twice == {}, "name one of them for what it is there"
 
 
 def test_nothing_is_global():
@@ -123,7 +128,8 @@ def test_nothing_is_global():
 
 
 def test_the_environment_is_read_in_one_place():
-    assert {name for name, module in modules().items() if module.reads_environment} == READS_ENVIRONMENT
+    found = {name for name, module in modules().items() if module.reads_environment}
+    assert found == READS_ENVIRONMENT, "take `environ` as an argument; `config` and `session` are given it"
 
 
 def loaded_by(code, *arguments, folder=None):
@@ -137,7 +143,10 @@ def loaded_by(code, *arguments, folder=None):
 
 def test_import_steelyard_loads_nothing_heavy():
     loaded = loaded_by("import steelyard")
-    assert [one for one in (*HEAVY, "asyncio", "dataclasses", "ssl") if one in loaded] == []
+    heavy = [one for one in (*HEAVY, "asyncio", "dataclasses", "ssl") if one in loaded]
+    assert heavy == [], (
+        "see python -X importtime -c 'import steelyard'; public names are loaded by lazy.py on first use"
+    )
 
 
 COMMAND = "from steelyard.cli import main; main()"

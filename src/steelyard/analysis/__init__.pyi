@@ -4,8 +4,8 @@ from steelyard.analysis.comparison.compare_runs import compare as compare
 from steelyard.analysis.comparison.compare_runs import compare_all_pairs as compare_all_pairs
 from steelyard.analysis.comparison.comparison_values import Comparison as Comparison
 from steelyard.analysis.comparison.history import history_of as history_of
-from steelyard.analysis.judges.findings import Agreement as Agreement
 from steelyard.analysis.judges.rater_agreement import agreement as agreement
+from steelyard.analysis.judges.rater_findings_values import Agreement as Agreement
 from steelyard.analysis.preferences.preferences_values import Preferences as Preferences
 from steelyard.analysis.preferences.standings import Standings as Standings
 from steelyard.analysis.run_data import RunData as RunData

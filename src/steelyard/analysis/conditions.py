@@ -86,7 +86,7 @@ class ConditionPart:
 
     @property
     def kind(self) -> Literal["word", "label", "field", "score"]:
-        """What its name is."""
+        """What the name stands for: a score, a label, a field of the record."""
         if self.is_quoted:
             return "score"
         if self.name.startswith(LABEL):

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.judges.rater_agreement import label_agreement
+from steelyard.analysis.judges.rater_findings_values import FEWEST
 from steelyard.analysis.label_forms import LabelForm, label_form
 from steelyard.analysis.numbers import count_text
 from steelyard.cli import options

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from steelyard.analysis.judges.findings import JudgeAgreement
-from steelyard.analysis.judges.raters import held_to_people
+from steelyard.analysis.judges.rater_findings import held_to_people
+from steelyard.analysis.judges.rater_findings_values import JudgeAgreement
 from steelyard.analysis.judging_manifest import JUDGES, jury_scores_of
 from steelyard.analysis.label_forms import LabelForm, counted_forms, label_form
 from steelyard.analysis.numbers import count_text

@@ -93,7 +93,7 @@ class StoredAnswers:
 
     @classmethod
     def of(cls, run: Run, *, canary: bool = False) -> StoredAnswers:
-        """Of a run whose store is open."""
+        """The answers of a run whose store is open."""
         return cls(run.id, canary, RecordReader(run))
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:

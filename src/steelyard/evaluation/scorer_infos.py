@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, get_args
 
-from steelyard.analysis.judges.findings import JuryVote
+from steelyard.analysis.judges.rater_findings_values import JuryVote
 from steelyard.analysis.scores.score_infos import JURY, jury_scores, plain_infos, rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.objects import Suite

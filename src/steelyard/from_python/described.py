@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.judges.findings import JuryVote
+from steelyard.analysis.judges.rater_findings_values import JuryVote
 from steelyard.building.build import build_scorer
 from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import HeldFrame, SampleFiles

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack, overload
 
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.judges.findings import JuryVote
+from steelyard.analysis.judges.rater_findings_values import JuryVote
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Options
 from steelyard.evaluation.evaluate import wait_for

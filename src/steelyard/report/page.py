@@ -124,7 +124,7 @@ class ReportContent:
 
     @property
     def unscored(self) -> PageRuns:
-        """The others."""
+        """The runs that are not in tables of scores."""
         return self._those(_has_no_scores)
 
     @property

@@ -221,7 +221,7 @@ class Figure(Protocol):
 
     @property
     def interval(self) -> Interval | None:
-        """Its limits."""
+        """The limits of the figure."""
         ...
 
 

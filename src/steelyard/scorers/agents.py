@@ -49,7 +49,7 @@ class ExpectedCall(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As a line for a person."""
+        """The call as a line for a person."""
         arguments = {} if self.arguments is None else self.arguments
         return f"{self.name}({json.dumps(arguments, ensure_ascii=False, default=str)})" if arguments else self.name
 

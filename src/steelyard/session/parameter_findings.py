@@ -46,11 +46,11 @@ class AsksForSample(Protocol):
 
     @property
     def keys(self) -> Keys:
-        """Of the sample in the journal."""
+        """The keys under which the journal has the replies of the sample."""
 
     @property
     def sample(self) -> str:
-        """Its id."""
+        """The id of the sample."""
 
     @property
     def stage(self) -> str:

@@ -62,7 +62,7 @@ def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...
 
 
 def label_key(label: Label) -> _Key:
-    """Of the labels with one key, the newest counts."""
+    """The key of a label: of the labels with one key, the newest counts."""
     return label.sample, label.repeat, label.name, label.author
 
 

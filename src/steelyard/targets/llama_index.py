@@ -430,6 +430,6 @@ def _span_listener() -> Any:
             """Spans are not kept open here."""
 
         def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
-            """Likewise."""
+            """Spans are not kept open here."""
 
     return SpanListener()

@@ -32,11 +32,11 @@ class AnyText(Convertor[str]):
     regex = r"[\s\S]*"
 
     def convert(self, value: str) -> str:
-        """As it is."""
+        """The text as it is."""
         return value
 
     def to_string(self, value: str) -> str:
-        """As it is."""
+        """The text as it is."""
         return value
 
 
@@ -50,7 +50,7 @@ class PathNumber(Convertor[int]):
         return int(value)
 
     def to_string(self, value: int) -> str:
-        """As an address has it."""
+        """The number as an address has it."""
         return str(value)
 
 

@@ -19,7 +19,7 @@ class ViewerKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How the sheet shows it."""
+        """The key as the sheet shows it."""
         return self.shown or self.key
 
 

@@ -89,7 +89,7 @@ class LiveEnding:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> list[LiveEnding]:
-        """One for each state and reason, in order of first appearance."""
+        """The endings of some runs: one for each state and reason, in order of first appearance."""
         by_ending = grouped(((run.state, run.reason), run) for run in runs)
         return [cls(several, state, reason) for (state, reason), several in by_ending.items()]
 

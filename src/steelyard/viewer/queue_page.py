@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.judges.rater_agreement import label_agreement
+from steelyard.analysis.judges.rater_findings_values import FEWEST
 from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION, label_form
 from steelyard.errors import ConfigError
 from steelyard.people.draw import DrawnRecord, draw_records, item_record

@@ -133,7 +133,7 @@ class VerdictWords:
 
     @classmethod
     def of(cls, run: Run, summary: RunSummary) -> VerdictWords:
-        """Those of a run."""
+        """The words of a run's verdicts."""
         infos = run.score_infos
         ranges = {name: infos[name].range if name in infos else None for name in run.score_order}
         verdicts = frozenset(

@@ -93,7 +93,7 @@ class StartsProcesses:
 
     @staticmethod
     def lacks() -> str:
-        """Nothing."""
+        """What this machine lacks for such workers: nothing."""
         return ""
 
 

@@ -187,7 +187,7 @@ class _ScoringProcess:
         self._line: Connection | None = None
 
     def answer(self, places: range) -> bytes:
-        """What it says of a range.
+        """The scores that the process gives for a range of samples.
 
         Raises:
             ScorerError: processes died of it, or it was ended meanwhile.

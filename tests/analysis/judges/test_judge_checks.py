@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Label
-from steelyard.analysis.judges.findings import RaterFindings
 from steelyard.analysis.judges.judge_agreement import agreement_with_people
 from steelyard.analysis.judges.judge_checks import CheckedJudge, canary_check, judge_checks, model_family
 from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.judges.rater_findings_values import RaterFindings
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.judge_panel import checks_section

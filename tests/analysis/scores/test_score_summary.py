@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import sem
 from scipy.stats import t as student
 
-from steelyard.analysis.judges.findings import RaterFindings
+from steelyard.analysis.judges.rater_findings_values import RaterFindings
 from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_summary import summarize

@@ -55,7 +55,7 @@ class Conclusion:
         return CLAIMS[self.verdict]
 
     def json_fields(self) -> dict[str, Any]:
-        """With the claim."""
+        """The fields, and the claim."""
         return field_values(self) | {"claim": self.claim}
 
 
@@ -278,7 +278,7 @@ class RunPair:
 
     @property
     def verdict(self) -> Verdict:
-        """That of the conclusion."""
+        """The conclusion's verdict."""
         return self.conclusion.verdict
 
     @property

@@ -51,7 +51,7 @@ from steelyard.analysis.comparison.comparison_values import PairComparison, Pair
 from steelyard.analysis.gate.gate_figures import RuleFigure
 from steelyard.analysis.gate.gate_rules import ALONE, USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
+from steelyard.analysis.judges.rater_findings_values import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.scores.score_infos import JURY
 from steelyard.analysis.scores.score_summary import UNIT

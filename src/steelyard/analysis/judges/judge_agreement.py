@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import (
+from steelyard.analysis.judges.judged_score import JudgedScore, mean_over
+from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, label_number
+from steelyard.analysis.judges.rater_findings_values import (
     FEWEST,
     Agreement,
     ConfusionCount,
@@ -21,8 +23,6 @@ from steelyard.analysis.judges.findings import (
     JudgeAgreement,
     LabelCounts,
 )
-from steelyard.analysis.judges.judged_score import JudgedScore, mean_over
-from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, label_number
 from steelyard.analysis.label_forms import ANSWER, MODEL
 from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.run_data import LabelDraw, RecordPlace

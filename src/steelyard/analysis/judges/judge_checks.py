@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement, JudgeCheck, JudgePanel
 from steelyard.analysis.judges.judged_score import JudgedScore, favoured_place, mean_over, place_interval, units_of
+from steelyard.analysis.judges.rater_findings_values import FEWEST, JudgeAgreement, JudgeCheck, JudgePanel
 from steelyard.analysis.judging_manifest import JUDGES, SIDES, judge_names
 from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.run_data import RecordPlace, RunData
@@ -59,7 +59,7 @@ class CheckedJudge:
 
     @property
     def thing(self) -> str:
-        """What it rates."""
+        """What the judge rates."""
         return rated_thing(self.score.info, self.score.score)
 
     @property

@@ -15,10 +15,17 @@ import numpy as np
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference, JointValues, is_not_worse
-from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement, JudgePanel, JuryVote, JuryVotes, PanelJudge
 from steelyard.analysis.judges.judge_agreement import agreement_with_people
 from steelyard.analysis.judges.judged_score import JudgedScore, units_of
 from steelyard.analysis.judges.jury import jury_as_judge, jury_of
+from steelyard.analysis.judges.rater_findings_values import (
+    FEWEST,
+    JudgeAgreement,
+    JudgePanel,
+    JuryVote,
+    JuryVotes,
+    PanelJudge,
+)
 from steelyard.analysis.numbers import count_text, points_text
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.analysis.scores.score_infos import JURY

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from steelyard.analysis.intervals import USUAL, Intervals
-from steelyard.analysis.judges.findings import JudgePanel, JuryVote, JuryVotes
 from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.judges.rater_findings_values import JudgePanel, JuryVote, JuryVotes
 from steelyard.analysis.judging_manifest import OF_ANSWERS, judge_names
 from steelyard.analysis.run_data import RecordPlace, RunData
 from steelyard.analysis.scores.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts

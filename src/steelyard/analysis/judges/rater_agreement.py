@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import standard_error
-from steelyard.analysis.judges.findings import FEWEST, Agreement, Rater, RaterKind, RaterPair
 from steelyard.analysis.judges.judged_score import JudgedScore, clusters_of_records, mean_over, units_of
+from steelyard.analysis.judges.rater_findings_values import FEWEST, Agreement, Rater, RaterKind, RaterPair
 from steelyard.analysis.run_data import HoldsRunData, RecordPlace, RunData, data_of
 from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing

@@ -115,7 +115,7 @@ class CountedLabels:
 
     @classmethod
     def of(cls, data: RunData) -> CountedLabels:
-        """Those of a run."""
+        """The labels of a run that count."""
         infos = data.score_infos
         forms = counted_forms(data.manifest, infos)
         letters = agreed_letters(data.labels)

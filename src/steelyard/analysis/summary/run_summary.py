@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from steelyard.analysis.intervals import Intervals, Mean
-from steelyard.analysis.judges.raters import rater_findings
+from steelyard.analysis.judges.rater_findings import rater_findings
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_OUTCOMES, RowOutcome, ScoreColumns, Texts

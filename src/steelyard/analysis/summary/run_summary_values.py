@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.judges.findings import RaterFindings
+from steelyard.analysis.judges.rater_findings_values import RaterFindings
 from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.numbers import percent_text

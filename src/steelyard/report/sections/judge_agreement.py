@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import FEWEST, Agreement, JudgeAgreement, RaterPair
+from steelyard.analysis.judges.rater_findings_values import FEWEST, Agreement, JudgeAgreement, RaterPair
 from steelyard.analysis.numbers import count_text, interval_text, points_text, score_phrase, signed_text, value_text
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import Figure, figure_cell, figure_cells, value_cell

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
+from steelyard.analysis.judges.rater_findings_values import JudgeCheck, JudgePanel, PanelJudge
 from steelyard.analysis.model_calls import call_sentences
 from steelyard.analysis.numbers import (
     MISSING,

@@ -73,7 +73,7 @@ class StoredColumn:
         return cls(name, cast("Kind", kind), "key" in about, "null" in about, "unique" in about, default)
 
     def definition(self, dialect: Dialect) -> str:
-        """As CREATE TABLE has it."""
+        """The column as CREATE TABLE defines it."""
         default = "" if self.default is None else f" DEFAULT '{self.default}'"
         null = "" if self.nullable else " NOT NULL"
         return f"{_quoted(self.name)} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{null}"
@@ -119,7 +119,7 @@ class StoredTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
     def definition(self, dialect: Dialect) -> list[str]:

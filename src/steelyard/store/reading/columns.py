@@ -181,7 +181,7 @@ class _TextCodes:
         self._numbers: dict[str, int] = {}
 
     def codes(self, texts: Sequence[str]) -> Array:
-        """The number of each."""
+        """The number of each text; a new one gets the next."""
         for text in dict.fromkeys(texts):
             self._numbers.setdefault(text, len(self._numbers))
         return np.fromiter(map(self._numbers.__getitem__, texts), dtype=np.int32, count=len(texts))

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.judges.findings import JudgeAgreement, JudgePanel, RaterFindings
 from steelyard.analysis.judges.judge_agreement import agreement_with_people, judge_agreements, labels_by_people
 from steelyard.analysis.judges.judge_checks import checks_of
 from steelyard.analysis.judges.judge_panel import JudgeCost, judge_panel
 from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.judges.jury import jury_as_judge, jury_of, jury_summaries
 from steelyard.analysis.judges.rater_agreement import agreements
+from steelyard.analysis.judges.rater_findings_values import JudgeAgreement, JudgePanel, RaterFindings
 from steelyard.analysis.judging_manifest import JUDGES, judge_names, jury_scores_of
 from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.run_data import RunData
