@@ -287,7 +287,7 @@ def _details(content: ReportContent, pair: PairComparison, width: int) -> Iterat
             f"{one_line(changed.sample, 16)} ✓ {one_line(changed.before, 12)} to ✗ {one_line(changed.after, 12)}"
             for changed in worse
         ]
-        yield from _labelled("worse", "   ".join([*named, *([f"+{more}"] if more else [])]), width)
+        yield from _labelled("worse", " · ".join([*named, *([f"+{more}"] if more else [])]), width)
 
 
 def _size(pair: PairComparison) -> str:
