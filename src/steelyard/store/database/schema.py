@@ -1,4 +1,4 @@
-"""The tables of a store, all of which are created with it, and the number of their version.
+"""The tables of a store, all of which are created with it; the number of their version is in `backend`.
 
 Numbers that summaries need are columns apart from the bodies, so that a list of runs or a table of rates unpacks no
 body. Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
