@@ -92,6 +92,15 @@ def test_the_step_behind_a_run_without_a_readable_reply_lists_unreadable_ones(st
     assert "Who knows?" in steelyard("show", "mute", "--only", "unparsed", code=0).out
 
 
+def test_the_step_behind_a_run_lists_as_many_as_it_calls_wrong(steelyard, write, says):
+    replies = {"Question 1?": "Who knows?", "Question 4?": "A"}
+    out = steelyard("run", write({"weak": says("B", **replies)}), "--quiet", code=0).out
+    *_, look, show = out.splitlines()
+    assert look.endswith("# look at the 15 wrong ones of weak")
+    listed = steelyard(*show.split()[1:], "--most", 50, "--json", code=0).json()
+    assert len(listed) == 15
+
+
 @pytest.fixture
 def elsewhere(steelyard, write, says, tmp_path, once):
     """A run in another store than the default: its id, and the options that name the store."""

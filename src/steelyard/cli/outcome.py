@@ -179,8 +179,8 @@ def _next_steps(outcome: ReportContent, where: str, *, full: bool, compared: boo
         # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
         kind = "wrong" if outcome.scored else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
-        if outcome.scored and (score := outcome.summaries[0].score(outcome.score)) and not score.scored:
-            kind = "unparsed" if score.unparsed else kind
+        if outcome.scored and (score := outcome.summaries[0].score(outcome.score)) and score.unparsed:
+            kind = "wrong,unparsed" if score.scored else "unparsed"
         steps = [view + look, f"steelyard show {names[0]} --only {kind}{where}"]
     else:
         steps = [view + look, *([compare] if outcome.comparison else [])]
