@@ -149,6 +149,7 @@ def test_a_label_is_asked_for_by_name_and_value():
         ("wrong and", "there is no condition 'wrong and'"),
         ("wrnog", "did you mean 'wrong'"),
         ("wrong or errors", "for or, use two conditions"),
+        ("group!=a or group!=b", "for or, use two conditions. A value with that word stands in quotation marks"),
         ("solve_rat<1", "no score 'solve_rat': did you mean 'solve_rate'"),
         ("f1<high", "'high' is not a number or one of scored"),
         ("f1=", "'' is not a number"),

@@ -201,6 +201,9 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
         if quoted_text is None and value.startswith(tuple(SIGNS)):
             signs = f"the signs are {', '.join(SIGNS)}; a value that begins with one stands in quotation marks"
             raise ConfigError(f"{written.strip()!r} is not a condition: {signs}")
+        if quoted_text is None and re.search(r"\bor\b", value):
+            advice = "parts are joined by and; for or, use two conditions"
+            raise ConfigError(f"{written.strip()}: {advice}. A value with that word stands in quotation marks")
         parts.append(ConditionPart(name, match["sign"] or "", value, quoted is not None and not label))
     return parts
 
