@@ -128,6 +128,7 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         ("samples: {file: lines.txt}\n", "1:1", "there is no target: name models and their endpoint"),
         ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
         ("store: runs.db\nsamples: {file: lines.txt}\n", "1:1", "unknown key 'store'"),
+        (HEAD + "targets: {t: toy}\noptions: {prices: none.csv}\n", "4:19", "prices: none.csv cannot be read"),
         ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),
         ("suite: [toy]\n", "1:8", "suite: expected one of"),
         ("suite: broken_suite\n", "1:8", "has no attribute 'NoSuchSuite'"),

@@ -140,12 +140,17 @@ class Options:
     allow_constant_prompt: bool = False
 
     def check(self) -> None:
-        """Refuse a `pass_k` above the repeats.
+        """Refuse a `pass_k` above the repeats, and a file of prices that cannot be read.
 
         Raises:
             ConfigError: which option, what was expected and what came.
         """
         expect_number("pass_k", self.pass_k, 0, self.repeats, whole=True)
+        try:
+            if self.prices and self.prices != "litellm":
+                price_table(self.prices)
+        except ConfigError as error:
+            raise ConfigError(f"prices: {error.message}") from error
 
 
 @dataclass(frozen=True, slots=True)
