@@ -146,7 +146,11 @@ def test_the_settings_of_an_endpoint_reach_its_models_and_the_judge_named_there(
         ),
         (f"prompts: 'x {{{{text}}}}'\n{ENDPOINT}", ":2:", "name the models that answer them"),
         (ENDPOINT, ":1:", "there is no target: name models and their endpoint"),
-        (f"prompts: Sort this.\nmodels: a\n{ENDPOINT}{EXACT}", ":2:", "is neither a prompt nor a text file"),
+        (
+            f"prompts: Sort this.\nmodels: a\n{ENDPOINT}{EXACT}",
+            ":2:",
+            "one written directly shows a value, such as {{question}}; steelyard prompts lists",
+        ),
         (f"prompts: 'x {{{{txet}}}}'\nmodels: a\n{ENDPOINT}", ":2:", "did you mean 'text'?"),
         (f"prompts: {{p: '{{{{label}}}} {{{{text}}}}'}}\nmodels: a\n{ENDPOINT}", ":2:", "is the expected output of"),
         (

@@ -64,10 +64,10 @@ def load_template(given: Path | str) -> str:
         return text_of_file(Path(given))
     except (OSError, ValueError) as error:
         hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_prompts())
-        if Path(given).suffix and hint.startswith("; known"):
-            hint = ""  # a file was meant: the names of all prompts would hide the reason
+        if hint.startswith("; known"):  # the names of all prompts would hide the reason
+            hint = "" if Path(given).suffix else "; steelyard prompts lists the packaged ones"
         what = f"{str(given)!r} is neither a prompt nor a text file ({getattr(error, 'strerror', None) or error})"
-        raise ConfigError(f"{what}; a template written directly contains {{{{question}}}}{hint}") from error
+        raise ConfigError(f"{what}; one written directly shows a value, such as {{{{question}}}}{hint}") from error
 
 
 def is_template_file(given: Path | str) -> bool:
