@@ -28,9 +28,19 @@ def test_runs_lists_the_newest_first_and_says_how_many_more_there_are(steelyard,
     path = write({"a": says("A"), "b": says("B")})
     steelyard("run", path, code=0)
     out = steelyard("runs", "--last", "1", code=0).out
-    assert out.splitlines()[1].split()[-4:] == ["b", "finished", "20/20", "0"]
+    assert out.splitlines()[1].split()[-8:] == ["b", "finished", "20/20", "0", "Solve", "rate", "25.0", "%"]
     assert "and 1 older ones: --last 2 shows all" in out
-    assert [one["target"] for one in steelyard("runs", "--json", code=0).json()] == ["b", "a"]
+    newest, oldest = steelyard("runs", "--json", code=0).json()
+    assert (newest["target"], oldest["target"]) == ("b", "a")
+    assert (newest["figures"]["score"], newest["figures"]["value"]) == ("solve_rate", 0.25)
+
+
+def test_runs_counts_unreadable_replies_beside_the_score(steelyard, write, says, interrupted):
+    steelyard("run", write({"mute": says("Who knows?")}), code=0)
+    head, mute, half, *_ = steelyard("runs", code=0).out.splitlines()
+    assert head.split()[-2:] == ["score", "unreadable"]
+    assert mute.split()[-4:] == ["rate", "0.0", "%", "20"]
+    assert half.split()[-5:] == ["Solve", "rate", "28.6", "%", "0"]
 
 
 @pytest.fixture
@@ -52,7 +62,7 @@ def listed(tmp_path):
             runs = store.runs()
             for run in runs:
                 run.planned, run.done, run.errors = 1_000_000, 123_456, 65_432
-            print_runs(Console(file=out, width=width, markup=False, highlight=False), runs)
+            print_runs(Console(file=out, width=width, markup=False, highlight=False), runs, {})
         return out.getvalue().splitlines()
 
     return lines
@@ -63,7 +73,7 @@ def test_runs_cuts_no_number_and_names_the_columns_that_have_no_room(listed, wid
     lines = listed(width)
     assert max(map(len, lines)) <= width
     assert sum("123456/1000000" in line for line in lines) == 2
-    every = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
+    every = ["run", "started (UTC)", "suite", "target", "state", "done", "errors", "score"]
     missing = [name for name in every if name not in lines[0]]
     said = " ".join(" ".join(lines).split()).partition("no room for: ")[2].partition(";")[0]
     assert said == ", ".join(missing)
@@ -156,7 +166,7 @@ def test_no_colour_is_printed_where_there_is_no_terminal(steelyard, write, says)
 def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says, interrupted):
     write({"whole": says("B")}, name="whole.json")
     steelyard("run", "whole.json", code=0)
-    assert "interrupted   7/20" in steelyard("runs", code=0).out
+    assert re.search(r"interrupted +7/20", steelyard("runs", code=0).out)
     assert "warning: Not complete: half: this run was interrupted" in steelyard("show", "half", code=0).out
     assert "resume with: steelyard resume" in steelyard("show", "half", code=0).out
     listed = steelyard("show", "half", "--only", "wrong", "--json", code=0)

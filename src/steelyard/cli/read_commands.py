@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
+from steelyard.analysis.numbers import MISSING, score_title, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs, say_unfinished, store_option
@@ -34,9 +35,14 @@ from steelyard.report.render.terminal import console, fitting_columns, print_jso
 from steelyard.report.run_texts import state_text
 from steelyard.report.section import section_json
 from steelyard.store import Run, Store
+from steelyard.store.ended_runs import ListFigures, read_figures
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_COUNTS: Final = frozenset(("done", "errors", "unreadable"))
+"""Columns of numbers in the list of runs."""
 
 
 def runs(
@@ -50,26 +56,34 @@ def runs(
 ) -> None:
     """List the runs in the store, newest first.
 
-    Archived runs are left out (steelyard mark).
+    A run that has ended has its first score. Archived runs are left out (steelyard mark).
     """
     with Store(store) as opened:
         marks = read_marks(opened)
         tagged = [run for run in opened.runs() if set(tag or ()).issubset(marks.get(run.num, NO_MARKS).tags)]
-    everything = [run for run in tagged if archived or not marks.get(run.num, NO_MARKS).archived]
-    shown = everything[:last]
+        everything = [run for run in tagged if archived or not marks.get(run.num, NO_MARKS).archived]
+        shown = everything[:last]
+        figures = read_figures(opened, shown)
     if as_json:
-        print_json([{**_row(run), "marks": marks.get(run.num, NO_MARKS)} for run in shown])
+        rows = ({**_row(run), "figures": figures.get(run.id)} for run in shown)
+        print_json([{**row, "marks": marks.get(run.num, NO_MARKS)} for row, run in zip(rows, shown, strict=True)])
         return
     to = console()
-    print_runs(to, shown)
+    print_runs(to, shown, figures)
     if len(everything) > len(shown):
         to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
     if len(tagged) > len(everything):
         to.print(f"and {len(tagged) - len(everything)} archived: --archived lists them too")
 
 
-def print_runs(to: Console, shown: Sequence[Run]) -> None:
-    """Print a line for each run; columns that do not fit are left out and named: a truncated number would mislead."""
+def print_runs(to: Console, shown: Sequence[Run], figures: Mapping[str, ListFigures]) -> None:
+    """Print a line for each run; columns that do not fit are left out and named: a truncated number would mislead.
+
+    Args:
+        to: where to print.
+        shown: the runs.
+        figures: run's id -> what is stored of a run that has ended.
+    """
     rows = [
         [
             run.id,
@@ -79,12 +93,17 @@ def print_runs(to: Console, shown: Sequence[Run]) -> None:
             _state(run),
             f"{run.done}/{run.planned}",
             str(run.errors),
+            _score(figures.get(run.id)),
+            str(figures[run.id].unparsed) if run.id in figures else MISSING,
         ]
         for run in shown
     ]
-    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
+    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors", "score", "unreadable"]
     column_of = {name: column for column, name in enumerate(columns)}
-    droppable = [column_of[name] for name in ("started (UTC)", "suite", "errors", "state")]
+    least = ("state", "started (UTC)") if {row[4] for row in rows} == {"finished"} else ("started (UTC)", "state")
+    droppable = [column_of[name] for name in (*least, "suite", "errors", "score")]
+    if not any(listed.unparsed for listed in figures.values()):
+        columns = columns[:-1]
     shown_columns = fitting_columns(
         columns, rows, to.width, elastic=[column_of["suite"], column_of["target"]], droppable=droppable
     )
@@ -92,7 +111,7 @@ def print_runs(to: Console, shown: Sequence[Run]) -> None:
         table(
             [columns[column] for column in shown_columns],
             [[row[column] for column in shown_columns] for row in rows],
-            right=[position for position, column in enumerate(shown_columns) if columns[column] in {"done", "errors"}],
+            right=[position for position, column in enumerate(shown_columns) if columns[column] in _COUNTS],
             elastic=shown_columns.index(column_of["target"]),
             width=to.width,
         )
@@ -300,6 +319,13 @@ def _check_comparable(runs: Sequence[Run], where: str) -> None:
 
 def _name(run: Run) -> str:
     return f"{run.id} ({run.target})"
+
+
+def _score(figures: ListFigures | None) -> str:
+    """The headline score of a run that has ended, with its name."""
+    if figures is None or not figures.score:
+        return MISSING
+    return f"{score_title(figures.score)} {value_text(figures.value, share=figures.is_share)}"
 
 
 def _state(run: Run) -> str:
