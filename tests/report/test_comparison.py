@@ -156,6 +156,13 @@ def test_no_number_of_samples_is_named_for_a_difference_that_is_shown_as_0():
     ]
 
 
+def test_an_interval_without_zero_beside_a_test_that_finds_nothing_is_called_borderline():
+    before, after = [1.0] * 10 + [0.0] * 2, [1.0] + [0.0] * 9 + [1.0] * 2
+    (pair,) = compare(stored("a", s=before), stored("b", s=after)).pairs
+    line = next(_verdict(pair, "", other="b")).text
+    assert line == "? Not decided: -58 points (95 % CI -85 to -5, p = 0.065, borderline)"
+
+
 @pytest.mark.parametrize(
     ("values", "rates", "method", "said"),
     [

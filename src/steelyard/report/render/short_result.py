@@ -11,7 +11,7 @@ from rich.text import Text
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.comparison.comparison_wording import needed_text
-from steelyard.analysis.comparison.differences import all_pairs_note
+from steelyard.analysis.comparison.differences import all_pairs_note, excludes_zero
 from steelyard.analysis.comparison.settings import without_digests
 from steelyard.analysis.judging_manifest import is_judging
 from steelyard.analysis.model_calls import cut_sentences
@@ -219,11 +219,13 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
         return
     undecided = f"{named}: {pair.conclusion.claim}, " if named else f"{pair.conclusion.claim.capitalize()}: "
     claim = undecided if tone == "unclear" else f"{other} is {pair.conclusion.claim}: "
+    is_borderline = pair.verdict == "no_evidence" and difference.interval and excludes_zero(difference.interval)
     facts = [
         f"{level_text(pair.level)} CI {_limits(difference.interval, difference.unit, difference.n, sign=True)}"
         if difference.interval
         else "",
         p_equals(difference.decisive_p),
+        "borderline" if is_borderline else "",
         "lower is better" if difference.lower_is_better else "",
     ]
     yield Sentence(f"{mark} {claim}{_size(pair)} ({', '.join(filter(None, facts))})", tone=tone)

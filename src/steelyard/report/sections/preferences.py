@@ -259,10 +259,12 @@ def length_figures(preferences: Preferences) -> tuple[tuple[str, str], ...]:
 
 
 def length_text(preferences: Preferences) -> str:
-    """The same in a line for a terminal; "" where lengths are not known."""
+    """The lengths of both sides and their effect in a line, without what a warning says; "" where none are known."""
     effect = preferences.length
     if effect is None:
         return ""
+    if effect.reason and any(effect.reason[1:] in warning for warning in preferences.warnings):
+        return f"{_mean_lengths(preferences, effect)}."
     controlled = f"at equal length {preferences.first} has {_rate_text(effect.controlled)}"
     parts = (
         _mean_lengths(preferences, effect),
