@@ -39,7 +39,7 @@ from steelyard.prompts.conversation import messages_in, transcript_of
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
 from steelyard.session.replies import refused_before
-from steelyard.targets.tool_logs import HARNESS, batch_rows, harness_rows, inspect_rows, is_of_batch
+from steelyard.targets.tool_logs import HARNESS, batch_rows, exported_row, harness_rows, inspect_rows, is_of_batch
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
@@ -54,10 +54,6 @@ _SPANS: Final = (
 )
 _OF_OPIK: Final = frozenset({"dataset_item_id", "project_id"})
 """Keys of an item of an experiment, and of a trace."""
-_OF_LITELLM: Final = frozenset({"call_type", "status", "messages", "response"})
-_OF_VERTEX: Final = frozenset({"request", "response", "status"})
-_OF_ERRORS: Final = frozenset({"error", "type", "request_id", "user_id"})
-"""Keys of the reply of an API that failed."""
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -343,7 +339,7 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
 def _rows(file: Path, text: str, output: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     try:
         rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
-        known = [(place, golden(own)) for place, row in rows if (own := _of_export(row, output)) is not None]
+        known = [(place, golden(own)) for place, row in rows if (own := exported_row(row, output)) is not None]
     except (ValueError, RecursionError, csv.Error) as error:
         raise _unreadable(file, error) from error
     if rows and not known and output not in rows[0][1]:
@@ -362,55 +358,6 @@ def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         if not isinstance(row, dict):
             raise ValueError(f"{place}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
     return rows
-
-
-def _of_export(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
-    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
-
-    A call that failed has none either.
-    """
-    sample, stored = row.get("sample"), row.get("output")
-    if _has_failed(row, output):
-        return None
-    if {"run", "target", "scores"} <= row.keys() and isinstance(sample, Mapping) and isinstance(stored, Mapping):
-        found = {"id": sample.get("id"), "output": stored.get("value"), "contexts": stored.get("contexts", ())}
-        return {**stored.get("metadata", {}), **found}
-    if row.keys() >= _OF_LITELLM and "output" not in row:
-        return {**row, "output": row["response"]}
-    if turns := _turns_of_fastchat(row):
-        return {**row, "choices": [{"role": "assistant", "content": turn} for turn in turns]}
-    if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
-        return {"id": row["question"], "output": row["kb_answer"], **row}
-    return row
-
-
-def _turns_of_fastchat(row: Mapping[str, Any]) -> Sequence[Any]:
-    """What a model said in each turn, in an answer of MT-bench or of Arena-Hard, which has objects; else nothing."""
-    choices = row.get("choices") if "answer_id" in row else None
-    turns = mapping_or_empty(choices[0]).get("turns") if isinstance(choices, list) and choices else None
-    return [mapping_or_empty(turn).get("content", turn) for turn in turns] if isinstance(turns, list) else ()
-
-
-def _has_failed(row: Mapping[str, Any], output: str) -> bool:
-    """Whether the call of a row failed: by the mark of its tool, or as it has no output."""
-    value, info = row.get(output), mapping_or_empty(row.get("info"))
-    marks = (
-        "run_type" in row and row.get("error"),  # of LangSmith, whatever the run had answered before
-        row.keys() >= _OF_LITELLM and row["status"] == "failure",  # likewise
-        "traceback" in row and str(value).startswith("Error during inference"),  # of BFCL
-        "$ERROR$" in _turns_of_fastchat(row),
-        _is_error_of_api(object_as_printed(value)),
-    )
-    error = row.get("error") or info.get("traceback") or (row.keys() >= _OF_VERTEX and row["status"])  # of tau-bench
-    is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
-    return any(marks) or is_empty or (value in (None, "", [], {}) and bool(error))
-
-
-def _is_error_of_api(reply: Any) -> bool:
-    """Whether a reply is the error of an API, and no answer that tells of an error."""
-    error = mapping_or_empty(mapping_or_empty(reply).get("error"))
-    has_form = "message" in error and not error.keys().isdisjoint({"type", "code", "status"})
-    return has_form and (reply.keys() <= _OF_ERRORS or "object" in reply)
 
 
 def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:

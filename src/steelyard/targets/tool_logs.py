@@ -1,4 +1,4 @@
-"""Outputs in the logs and results of other tools, as rows for `replay`: Inspect, lm-evaluation-harness, batches."""
+"""Outputs in the logs and results of other tools, as rows for `replay`, and their marks of calls that failed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from steelyard.data.rows import object_as_printed
 from steelyard.errors import DataError
 from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, summed_usage, tokens_in
@@ -19,6 +20,10 @@ _OF_BATCH: Final = {"response": "body", "result": "type"}
 that their objects have."""
 _HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
 """What the question is called in the data sets of its tasks."""
+_OF_LITELLM: Final = frozenset({"call_type", "status", "messages", "response"})
+_OF_VERTEX: Final = frozenset({"request", "response", "status"})
+_OF_ERRORS: Final = frozenset({"error", "type", "request_id", "user_id"})
+"""Keys of the reply of an API that failed."""
 
 
 def inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
@@ -122,3 +127,52 @@ def batch_rows(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[tuple[
 def _question_of(doc: Any) -> str:
     found = [doc[key] for key in _HARNESS_QUESTIONS if isinstance(doc.get(key), str)] if isinstance(doc, dict) else []
     return str(found[0]) if found else ""
+
+
+def exported_row(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
+    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
+
+    A call that failed has none either.
+    """
+    sample, stored = row.get("sample"), row.get("output")
+    if _has_failed(row, output):
+        return None
+    if {"run", "target", "scores"} <= row.keys() and isinstance(sample, Mapping) and isinstance(stored, Mapping):
+        found = {"id": sample.get("id"), "output": stored.get("value"), "contexts": stored.get("contexts", ())}
+        return {**stored.get("metadata", {}), **found}
+    if row.keys() >= _OF_LITELLM and "output" not in row:
+        return {**row, "output": row["response"]}
+    if turns := _turns_of_fastchat(row):
+        return {**row, "choices": [{"role": "assistant", "content": turn} for turn in turns]}
+    if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
+        return {"id": row["question"], "output": row["kb_answer"], **row}
+    return row
+
+
+def _turns_of_fastchat(row: Mapping[str, Any]) -> Sequence[Any]:
+    """What a model said in each turn, in an answer of MT-bench or of Arena-Hard, which has objects; else nothing."""
+    choices = row.get("choices") if "answer_id" in row else None
+    turns = mapping_or_empty(choices[0]).get("turns") if isinstance(choices, list) and choices else None
+    return [mapping_or_empty(turn).get("content", turn) for turn in turns] if isinstance(turns, list) else ()
+
+
+def _has_failed(row: Mapping[str, Any], output: str) -> bool:
+    """Whether the call of a row failed: by the mark of its tool, or as it has no output."""
+    value, info = row.get(output), mapping_or_empty(row.get("info"))
+    marks = (
+        "run_type" in row and row.get("error"),  # of LangSmith, whatever the run had answered before
+        row.keys() >= _OF_LITELLM and row["status"] == "failure",  # likewise
+        "traceback" in row and str(value).startswith("Error during inference"),  # of BFCL
+        "$ERROR$" in _turns_of_fastchat(row),
+        _is_error_of_api(object_as_printed(value)),
+    )
+    error = row.get("error") or info.get("traceback") or (row.keys() >= _OF_VERTEX and row["status"])  # of tau-bench
+    is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
+    return any(marks) or is_empty or (value in (None, "", [], {}) and bool(error))
+
+
+def _is_error_of_api(reply: Any) -> bool:
+    """Whether a reply is the error of an API, and no answer that tells of an error."""
+    error = mapping_or_empty(mapping_or_empty(reply).get("error"))
+    has_form = "message" in error and not error.keys().isdisjoint({"type", "code", "status"})
+    return has_form and (reply.keys() <= _OF_ERRORS or "object" in reply)
