@@ -6,6 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
+from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard.evaluation import RunConfig
 from steelyard.report.render.terminal import lines_with_command, say
 
 STORE = "/home/somebody/a rather long/path to the/evaluations/of this year/steelyard.db"
@@ -99,6 +101,25 @@ def test_the_step_behind_a_run_lists_as_many_as_it_calls_wrong(steelyard, write,
     assert look.endswith("# look at the 15 wrong ones of weak")
     listed = steelyard(*show.split()[1:], "--most", 50, "--json", code=0).json()
     assert len(listed) == 15
+
+
+def test_the_step_behind_a_run_lists_all_where_none_is_wrong(steelyard, write, says):
+    path = write({"knows": says(**{f"Question {no}?": "ABCD"[no % 4] for no in range(20)})})
+    out = steelyard("run", path, "--quiet", code=0).out
+    assert out.splitlines()[-1].strip() == "steelyard show knows --only all"
+
+
+def test_the_step_behind_a_run_calls_ones_wrong_where_lower_is_better(steelyard, tmp_path):
+    class Banned:
+        score_infos = (ScoreInfo("banned", (0, 1), lower_is_better=True),)
+
+        def __call__(self, sample, output):
+            return Score("banned", float(sample.id < "2"), sample.id >= "2")
+
+    samples = [Sample(str(no), "?") for no in range(8)]
+    suite = Suite("s", "custom", samples, {"t": lambda sample: "a"}, (Banned(),), Options())
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / ".steelyard" / "steelyard.db"))
+    assert "# look at the 2 wrong ones of t\n" in steelyard("show", "t", code=0).out
 
 
 @pytest.fixture

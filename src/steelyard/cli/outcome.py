@@ -177,7 +177,7 @@ def _next_steps(outcome: ReportContent, where: str, *, full: bool, compared: boo
         steps = [view, *report] if full else [f"{compare} --full", view]
     elif len(names) == 1:
         # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
-        kind = "wrong" if outcome.scored else "all"
+        kind = "wrong" if outcome.scored and (wrong or not target) else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
         if outcome.scored and (score := outcome.summaries[0].score(outcome.score)) and score.unparsed:
             kind = "wrong,unparsed" if score.scored else "unparsed"
@@ -200,10 +200,15 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def _wrong_of_best(content: ReportContent) -> tuple[int, str]:
-    """How many samples the best run got wrong, and its target; 0 where the score has no right or wrong."""
-    scores = [(summary.score(content.score), label) for label, summary in content.scored]
-    rates = [(passed, score.headline.n, name) for score, name in scores if score and (passed := passed_count(score))]
-    if not rates or len(rates) < len(scores):
-        return 0, ""
-    passed, n, name = max(rates, key=lambda rate: rate[0] / rate[1])
-    return n - passed, name
+    """How many samples the best run got wrong, and its target; 0 and "" where the score has no right or wrong."""
+    infos = {run.id: run.score_infos for run in content.runs}
+    wrong: list[tuple[int, int, str]] = []
+    for label, summary in content.scored:
+        score = summary.score(content.score)
+        ones = passed_count(score) if score else None
+        if score is None or ones is None:
+            return 0, ""
+        info, n = infos[summary.run].get(score.name), score.headline.n
+        wrong.append((ones if info is not None and info.lower_is_better else n - ones, n, label))
+    count, _, name = min(wrong, key=lambda each: each[0] / each[1], default=(0, 0, ""))
+    return count, name
