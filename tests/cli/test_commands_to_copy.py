@@ -103,6 +103,22 @@ def test_the_step_behind_a_run_lists_as_many_as_it_calls_wrong(steelyard, write,
     assert len(listed) == 15
 
 
+@pytest.mark.parametrize(("said", "listed"), [("Grade: 1", "wrong"), ("Grade: 5", "unparsed")])
+def test_the_step_behind_a_judged_run_leaves_out_what_its_mean_leaves_out(steelyard, tmp_path, said, listed):
+    class Graded:
+        score_infos = (ScoreInfo("good", (0, 1), threshold=1.0, denominator="answered"),)
+
+        def __call__(self, sample, output):
+            if sample.id == "0":
+                return Score("good", None, outcome="unparsed")
+            return Score("good", float(said == "Grade: 5"), said == "Grade: 5")
+
+    samples = [Sample(str(no), "?") for no in range(4)]
+    suite = Suite("s", "custom", samples, {"t": lambda sample: "a"}, (Graded(),), Options())
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / ".steelyard" / "steelyard.db"))
+    assert steelyard("show", "t", code=0).out.endswith(f"steelyard show t --only {listed}\n")
+
+
 def test_the_step_behind_a_run_lists_all_where_none_is_wrong(steelyard, write, says):
     path = write({"knows": says(**{f"Question {no}?": "ABCD"[no % 4] for no in range(20)})})
     out = steelyard("run", path, "--quiet", code=0).out

@@ -176,11 +176,7 @@ def _next_steps(outcome: ReportContent, where: str, *, full: bool, compared: boo
         report = [f"steelyard report {' '.join(names)}{where}"] if len(names) <= _MOST_NAMED else []
         steps = [view, *report] if full else [f"{compare} --full", view]
     elif len(names) == 1:
-        # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
-        kind = "wrong" if outcome.scored and (wrong or not target) else "all"
-        kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
-        if outcome.scored and (score := outcome.summaries[0].score(outcome.score)) and score.unparsed:
-            kind = "wrong,unparsed" if score.scored else "unparsed"
+        kind = _kind_to_list(outcome, wrong if target else None)
         steps = [view + look, f"steelyard show {names[0]} --only {kind}{where}"]
     else:
         steps = [view + look, *([compare] if outcome.comparison else [])]
@@ -197,6 +193,27 @@ def _names(runs: Sequence[Run]) -> list[str]:
     except ConfigError:  # targets of several suites
         return ids
     return targets if [run.id for run, _ in meant] == ids else ids
+
+
+def _kind_to_list(content: ReportContent, wrong: int | None) -> str:
+    """What `show --only` lists of a single run: the records that are called wrong, where there are any.
+
+    Args:
+        content: of the run.
+        wrong: how many are called so; None where the score has no right or wrong.
+    """
+    run = content.runs[0]
+    if run.errors == run.done:
+        return "errors"
+    if not content.scored:  # it judges pairs, or only collects answers for judging
+        return "all"
+    score = content.summaries[0].score(content.score)
+    if score is not None and score.unparsed:
+        if not score.scored or (score.over == "scored" and not wrong):
+            return "unparsed"
+        if score.over == "all":  # they are among the wrong ones
+            return "wrong,unparsed"
+    return "all" if wrong == 0 else "wrong"
 
 
 def _wrong_of_best(content: ReportContent) -> tuple[int, str]:
