@@ -1,4 +1,7 @@
-"""JSON of any value: for people and programs, and compact for the journal, the store and hashes."""
+"""JSON of any value: for people and programs, and compact for the journal, the store and hashes.
+
+Also what many rooms do with plain values: read them, group them, walk over their texts.
+"""
 
 from __future__ import annotations
 

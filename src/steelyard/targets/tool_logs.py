@@ -21,7 +21,9 @@ that their objects have."""
 _HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
 """What the question is called in the data sets of its tasks."""
 _OF_LITELLM: Final = frozenset({"call_type", "status", "messages", "response"})
+"""Keys of a logged call of LiteLLM."""
 _OF_VERTEX: Final = frozenset({"request", "response", "status"})
+"""Keys of a result of a batch of Vertex AI."""
 _OF_ERRORS: Final = frozenset({"error", "type", "request_id", "user_id"})
 """Keys of the reply of an API that failed."""
 
@@ -130,9 +132,9 @@ def _question_of(doc: Any) -> str:
 
 
 def exported_row(row: Mapping[str, Any], output: str) -> Mapping[str, Any] | None:
-    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
+    """A row of `export` or of another tool, with the keys that are looked for by default; None where it has no output.
 
-    A call that failed has none either.
+    A call that failed has none, whatever its row holds.
     """
     sample, stored = row.get("sample"), row.get("output")
     if _has_failed(row, output):
@@ -166,7 +168,8 @@ def _has_failed(row: Mapping[str, Any], output: str) -> bool:
         "$ERROR$" in _turns_of_fastchat(row),
         _is_error_of_api(object_as_printed(value)),
     )
-    error = row.get("error") or info.get("traceback") or (row.keys() >= _OF_VERTEX and row["status"])  # of tau-bench
+    is_said = (row.keys() >= _OF_VERTEX and row["status"]) or info.get("traceback")  # the latter of tau-bench
+    error = row.get("error") or is_said
     is_empty = value is None and not row.get(MESSAGES) and not row.keys().isdisjoint({output, MESSAGES})
     return any(marks) or is_empty or (value in (None, "", [], {}) and bool(error))
 
