@@ -71,7 +71,7 @@ def compared(tmp_path_factory):
         ("same", "Not decided 0.0 points", "No clear difference in right: same 10 of 30, base 10 of 30"),
         (
             "mumbling",
-            "Not decided -16.7 points",
+            "Not decided −16.7 points",
             "15 of 60 replies could not be read, so it is open which run is better",
         ),
         (
@@ -97,7 +97,7 @@ def test_what_became_worse_is_the_first_step_only_of_a_run_that_is_worse(compare
 
 def test_three_runs_and_more_are_named_by_their_claims(compared):
     text = compared("base", "far", "near", "bad")
-    lead = "Against base, better: far (+66.7 points); worse: bad (-33.3 points); not decided: near (+3.3 points)."
+    lead = "Against base, better: far (+66.7 points); worse: bad (−33.3 points); not decided: near (+3.3 points)."
     assert lead in text
 
 

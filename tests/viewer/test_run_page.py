@@ -207,7 +207,7 @@ def test_marks_stand_on_the_page_and_are_changed_there(pages):
     pages.ask("/")  # waits until the difference is there
     other = pages.ask(f"/run/{run_of(pages, 'second').id}")[2]
     figure = other.partition("to the baseline</p>")[2].partition("</div>")[0]
-    assert re.fullmatch(r" *[+-]?[\d.]+ *[+-][\d.]+ to [+-][\d.]+( · not decided)? *", re.sub(r"<[^>]+>", " ", figure))
+    assert re.fullmatch(r" *[+−]?[\d.]+ *[+−][\d.]+ to [+−][\d.]+( · not decided)? *", re.sub(r"<[^>]+>", " ", figure))
     assert f'href="/compare?a={run.id}&amp;b={run_of(pages, "second").id}"' in other
     mark_run(pages.store, run, MarkChange(baseline=False))
 

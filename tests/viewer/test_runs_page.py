@@ -22,6 +22,7 @@ from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
 from steelyard.people.labels import add_labels
 from steelyard.people.marks import MarkChange, mark_run, read_marks
+from steelyard.report.template import with_minus
 from steelyard.scorers import ErrorJudge, Judge
 from steelyard.scorers.choice import Choice
 from steelyard.store.ended_runs import ListFigures
@@ -98,7 +99,7 @@ def test_a_difference_to_the_pinned_baseline_is_shown_and_leads_to_the_compariso
     served.ask("/?save=page")  # a file waits for what a page shows when it is there
     row = row_of(served, runs["second"])
     _, _, compared = served.ask(f"/compare?a={runs['first'].id}&b={runs['second'].id}")
-    figure = re.search(r'aria-label="([+-][\d.]+) points, interval', compared)[1]
+    figure = with_minus(re.search(r'aria-label="([+-][\d.]+) points, interval', compared)[1])
     assert figure in row, "the list and the comparison agree"
     assert re.search(r"not decided|better|worse", row)
     assert f"/compare?a={runs['first'].id}&amp;b={second}" in row_links(served, second)

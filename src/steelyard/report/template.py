@@ -5,7 +5,8 @@ It is separate from `html` because charts are templates too, with or without a p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.escaping import visible
 
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     import jinja2
 
 
+_HYPHEN_BEFORE_DIGIT: Final = re.compile(r"(?<![^\s(])-(?=\d)")
+
+
 def environment(*packages: str) -> jinja2.Environment:
     """Templates of `packages` and of this package, searched in this order; undefined variables are errors."""
     import jinja2
 
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "steelyard.report")]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -25,6 +29,17 @@ def environment(*packages: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["minus"] = with_minus
+    return templates
+
+
+def with_minus(text: str) -> str:
+    """A figure, or a sentence with some, with the minus sign of print in place of a hyphen.
+
+    >>> with_minus("-1.7 to +3 (-0.2) in gpt-4 and 2026-11-30")
+    '−1.7 to +3 (−0.2) in gpt-4 and 2026-11-30'
+    """
+    return _HYPHEN_BEFORE_DIGIT.sub("\u2212", text)
 
 
 def _shown(value: Any) -> Any:

@@ -31,6 +31,7 @@ from steelyard.report.render.html import page_style, section_environment
 from steelyard.report.run_texts import count_cell, state_text
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.report.sections.gate import gate_of
+from steelyard.report.template import with_minus
 from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
 from steelyard.viewer.forms import Form, form_of, remember_author
@@ -358,8 +359,8 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.filters["score_title"] = score_title
     environment.filters["short_name"] = short_name
     environment.filters["state_text"] = state_text
-    environment.filters["score_text"] = lambda value, share: value_text(value, share=share)
-    environment.filters["interval_of"] = lambda interval, share: interval_text(interval, share=share)
+    environment.filters["score_text"] = lambda value, share: with_minus(value_text(value, share=share))
+    environment.filters["interval_of"] = lambda interval, share: with_minus(interval_text(interval, share=share))
     environment.filters["seconds_of"] = seconds_text
     environment.filters["money"] = money_text
     environment.filters["count_of"] = lambda score: count_cell(score).text
