@@ -37,7 +37,7 @@ def test_runs_are_pinned_and_archived_from_the_list(repeated, browse):
         await page.run(TICK.format(1))
         await page.run(f"{BUTTON.format('Pin as baseline')}.click()")
         await page.until("document.querySelector('#runs [data-row] td .tag')?.textContent === 'baseline'")
-        await page.until("document.querySelector('#runs [data-row] td .v')?.textContent.match(/[+-]/)")
+        await page.until("document.querySelector('#runs [data-row] td .v')?.textContent.match(/[+−]/)")
         await page.run(TICK.format(0))
         await page.run(f"{BUTTON.format('Archive')}.click()")
         await page.until("document.querySelectorAll('input[name=run]').length === 1")
