@@ -14,12 +14,14 @@ import typer
 
 from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
-from steelyard.cli.options import load_config
+from steelyard.cli.live_run import run_with_cost
+from steelyard.cli.options import load_config, model_and_config
 from steelyard.cli.output import BROKEN
 from steelyard.config.effective import settings
 from steelyard.config.load import Loaded
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import visible
+from steelyard.evaluation.capabilities import capabilities_suite
 from steelyard.evaluation.probe import cost_line, not_probed, plan_probes, send_probes
 from steelyard.evaluation.survey import prices_of
 from steelyard.report.render.terminal import print_json
@@ -46,6 +48,10 @@ def diagnose(
         Path | None, typer.Argument(metavar="CONFIG", help="A configuration; without one, only versions are shown.")
     ] = None,
     store: options.StoreOption = None,
+    capabilities: Annotated[
+        Path | None,
+        typer.Option("--capabilities", metavar="FILE", help="Find out what the endpoint of a model's file can do."),
+    ] = None,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Call no endpoint.")] = False,
     no_env: options.NoEnvOption = False,
     as_json: options.JsonOption = False,
@@ -56,7 +62,13 @@ def diagnose(
     that has the parameters of the judges; an endpoint that is a target itself gets the first sample. The number of
     probes and their cost are shown before they are sent. Nothing is stored, and your own engines are not built. Exit
     code 4 if an endpoint does not answer.
+
+    With --capabilities and a file whose one key is `model`, at most six calls find out whether its endpoint gives
+    structured output, log probabilities, equal replies to equal seeds and calls of tools, sees images, and says its
+    context length. What was found is kept as a run of the store.
     """
+    if capabilities is not None:
+        return _capabilities(capabilities, store, no_env=no_env, as_json=as_json)
     loaded = load_config(config, no_env=no_env) if config is not None else None
     suite = None if loaded is None else loaded.suite
     planned = plan_probes(suite) if suite is not None and not no_probe else []
@@ -78,6 +90,23 @@ def diagnose(
     for name in not_probed(suite) if suite is not None and not no_probe else ():
         typer.echo(visible(f"{name} is not probed: it is your own code, which only `run` executes"))
     return 0 if all(probe.answered for probe in probes) else BROKEN
+
+
+def _capabilities(file: Path, store: str | None, *, no_env: bool, as_json: bool) -> int:
+    """Find out what the endpoint of a model can do, and keep it as a run."""
+    model, how = model_and_config(("", "", ""), file, store, fresh=False, no_env=no_env)
+    assert model is not None  # noqa: S101  # the file is given
+    (run,) = run_with_cost(capabilities_suite(model), how=how)
+    record = next(iter(run.records()), None)
+    found = record.output.value if record is not None and record.output is not None else {}
+    failure = "" if record is None or record.failure is None else record.failure.message
+    if as_json:
+        print_json({"run": run.id, "capabilities": found, "failure": failure or run.reason})
+    else:
+        for name, verdict in found.items():
+            typer.echo(visible(f"{name}: {verdict}"))
+        typer.echo(visible(f"kept as run {run.id}" if found else f"nothing was found out: {failure or run.reason}"))
+    return 0 if found else BROKEN
 
 
 def _installed() -> dict[str, str]:
