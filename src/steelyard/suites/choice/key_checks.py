@@ -14,8 +14,9 @@ Keys that are numbers: do they count from 1, as people do, or from 0, as program
 
 They count from 1 unless the whole table says otherwise: every key is a number, none is as large as its question's count
 of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1 has a last option
-that is right somewhere, so the rule cannot shift its keys; where it does not hold, each 0 is a defect. Where neither 0
-nor the number of a last option is a key, nothing tells: a note says so.
+that is right somewhere, so the rule cannot shift its keys. Where 0 occurs less often, and no last number does, every
+number is a defect: a subset that counts from 0 may hold 0 once, and without its row the others would be one off. Where
+neither 0 nor the number of a last option is a key, nothing tells: a note says so.
 
 What keys name their options by: a key that is one option's text and another's letter or number (`5`, or `B` of the
 blood groups) is read as the other keys of the table are, where all of these are texts, or all are numbers.
@@ -117,13 +118,13 @@ class SeveralKeys:
         return isinstance(cell_at(row.cells, self._reading.answer), list)
 
 
-def first_number(reading: ChoiceTable) -> int | None:
-    """The number that means A in this table, 0 or 1; None where keys are numbers, but neither 0 nor a last one.
+def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
+    """The number that means A in this table, 0 or 1 (None where nothing tells), and a note where 1 is assumed.
 
     One pass over its rows, which ends with the first key that is not a number.
     """
     if reading.answer in reading.options:  # the column of the right option, whose cells are texts
-        return 1
+        return 1, ""
     rows = zeros = 0
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)
@@ -132,16 +133,20 @@ def first_number(reading: ChoiceTable) -> int | None:
         if not keys:
             continue
         if isinstance(value, ClassName) or not all(key.isascii() and key.isdigit() for key in keys):
-            return 1
+            return 1, ""
         numbers, most = {int(key[:9]) for key in keys}, _most(reading, row)
         # A 1 for each right option and a 0 for each other are no numbers of options.
         are_marks = len(keys) == most and numbers <= {0, 1}
         if are_marks or max(numbers) >= most:
-            return 1
+            return 1, ""
         rows, zeros = rows + 1, zeros + (0 in numbers)
-    if rows and not zeros:
-        return None
-    return 0 if zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows else 1
+    if zeros:
+        return 0 if zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows else None, ""
+    note = (
+        "the keys are numbers, read as counted from 1 (1 is A); neither 0 nor the number of a last option is among "
+        "them, so where they count from 0, write letters"
+    )
+    return 1, note if rows else ""
 
 
 def form_of_keys(reading: ChoiceTable) -> KeyForm | None:
@@ -190,7 +195,7 @@ def _compared_keys(reading: ChoiceTable, column: Column) -> tuple[int, int, str]
     first = ""
     layout = replace(reading.layout, columns={**reading.layout.columns, "answer": (column,)})
     other = replace(reading, layout=layout, count_from=1, form=None)
-    other = replace(other, count_from=0) if first_number(other) == 0 else replace(other, form=form_of_keys(other))
+    other = replace(other, count_from=0) if first_number(other)[0] == 0 else replace(other, form=form_of_keys(other))
     for row in reading.rows():
         question = read_row(reading, row, [])
         if question is None:

@@ -95,7 +95,7 @@ def read_key(
     options: Sequence[str],
     labelled: Sequence[str] = (),
     *,
-    count_from: int = 1,
+    count_from: int | None = 1,
     form: KeyForm | None = None,
 ) -> str:
     """Read a key as sorted letters, or as alternatives: "A or C".
@@ -108,7 +108,7 @@ def read_key(
             of its option; or alternatives. Words such as "Answer:" may stand in front.
         options: the texts of the options, the first is A.
         labelled: the same with labels of their own ("A. 天"), where they had some.
-        count_from: the number that means A: 1, or 0 in tables that are known to count so.
+        count_from: the number that means A: 1, or 0 in tables that are known to count so; None: no number is read.
         form: how the other keys of the table name their options, if all do so in one way.
 
     Raises:
@@ -134,13 +134,15 @@ def read_key(
     if meant:
         raise DoubtfulKeyError(f"the key {text[:40]!r} may mean {' or '.join(sorted(meant))}; write the letter")
     hint = "; numbers count from 1: write letters where they count from 0" if nfkc(text).strip() == "0" else ""
+    if count_from is None and _NUMBER.fullmatch(text):
+        hint = "; 0 is a key of the table, but seldom, so numbers may count from 0 or from 1: write letters"
     if (pair := _WITH_TEXT.fullmatch(_bare(text))) and pair[1] in valid:
         hint = f"; what follows {pair[1]} is not the text of that option"
     raise ValueError(f"the key {text[:40]!r} is neither a letter {valid[0]} to {valid[-1]} nor an option's text{hint}")
 
 
 def key_readings(
-    text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1
+    text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int | None = 1
 ) -> set[tuple[KeyForm, str]]:
     """All ways to read a key: by what it names its options, and which it names."""
     valid, bare = LETTERS[: len(options)], _bare(text)
@@ -196,7 +198,9 @@ def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str
     }
 
 
-def _numbers(text: str, valid: str, count_from: int) -> str:
+def _numbers(text: str, valid: str, count_from: int | None) -> str:
+    if count_from is None:
+        return ""
     single = _NUMBER.fullmatch(text)
     parts = [single[1]] if single else _BETWEEN.split(text.strip())
     if any(len(part) > _MOST_DIGITS for part in parts):

@@ -153,14 +153,14 @@ class ChoiceTable(OpenTable):
     """A table of questions; its column of options is missing where only the kind of a question says which it has.
 
     Args:
-        count_from: the number that means A where keys are numbers.
+        count_from: the number that means A where keys are numbers; None: nothing tells.
         copies: of kept duplicates, by the row's number, the id (empty: its own) and the cluster of the copy.
         joined: whether the table gives one option a row, and these rows were joined.
         form: how the keys name their options, where all do so in one way that is not letters.
         several: whether a question may have several right options where it does not say.
     """
 
-    count_from: int = 1
+    count_from: int | None = 1
     copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None

@@ -277,14 +277,9 @@ def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumn
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
     reading = open_reading(table, layout, prefix, (files, unused))
-    first = first_number(reading)
-    if first is None:
-        note = (
-            f"{table.title}: the keys are numbers, read as counted from 1 (1 is A); neither 0 nor the number of a last "
-            "option is among them, so where they count from 0, write letters"
-        )
-        return replace(reading, layout=replace(layout, notes=(*layout.notes, note)))
-    return replace(reading, count_from=first)
+    first, note = first_number(reading)
+    notes = (*layout.notes, f"{table.title}: {note}") if note else layout.notes
+    return replace(reading, count_from=first, layout=replace(layout, notes=notes))
 
 
 def _tried(table: Table, layout: ColumnLayout, files: SampleFiles) -> ChoiceTable:
