@@ -1,16 +1,11 @@
 """The sentence under a comparison that cannot tell: 121 against 116 of 170, paired and apart."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from statsmodels.stats.proportion import confint_proportions_2indep
 from tests.analysis.stored_run import run_of, stored
 
 from steelyard import compare
-from steelyard.analysis.comparison.comparison_wording import difference_of_rates
 from steelyard.analysis.numbers import about_text
 from steelyard.analysis.scores.score_columns import ScoreRow
-from steelyard.analysis.scores.score_summary import summarize
 from steelyard.stats.power import pairs_for_rates
 
 
@@ -67,23 +62,4 @@ def apart(target, right, n, start=0):
 def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():
     pair = compare(apart("glm", 116, 170), apart("kb", 121, 170, start=500)).pairs[0]
     assert pair.verdict == "none"
-    assert "so they cannot be compared" in pair.conclusion.sentence
-    assert "no clear difference: kb 121 of 170, glm 116 of 170 (95 % CI of the diff" in pair.conclusion.sentence
-
-
-def test_separate_sets_that_differ_may_differ_by_their_questions():
-    pair = compare(apart("glm", 80, 170), apart("kb", 116, 170, start=500)).pairs[0]
-    assert pair.verdict == "none", "no verdict rests on other questions"
-    assert "more than chance, but the two were asked different questions" in pair.conclusion.sentence
-
-
-def rate(right, n):
-    return summarize([ScoreRow(str(no), "", "", 0, "r", "scored", float(no < right)) for no in range(n)])[0][0]
-
-
-@given(st.integers(2, 60), st.integers(2, 60), st.data())
-def test_the_interval_of_separate_rates_is_newcombes(n, m, data):
-    first, second = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    interval = difference_of_rates(rate(first, n), rate(second, m))
-    oracle = confint_proportions_2indep(second, m, first, n, method="newcomb", compare="diff")
-    assert tuple(interval) == pytest.approx(oracle, abs=1e-9)
+    assert pair.conclusion.sentence.endswith("so they cannot be compared.")

@@ -36,7 +36,6 @@ from steelyard.analysis.comparison.comparison_wording import (
     by_conversation_sentence,
     comparison_sentence,
     moved_scores_sentence,
-    separate_sentence,
 )
 from steelyard.analysis.comparison.costs import CostDifference, cost_differences, drawn_samples, sample_costs
 from steelyard.analysis.comparison.differences import (
@@ -348,8 +347,7 @@ def _compare_pair(
     answered = paired_values(runs, name, "scored")
     overlap = overlap_of(runs, name, meaning.over, (by_conversation or headline).n)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, meaning))
-    sentence = pair.sentence + ("" if headline.n else _separate_sets(runs, name))
-    sentence += by_conversation_sentence(by_conversation, level)
+    sentence = pair.sentence + by_conversation_sentence(by_conversation, level)
     sentence += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
     return PairComparison(
         **field_values(replace(pair, conclusion=Conclusion(pair.verdict, sentence))),
@@ -396,12 +394,6 @@ def _groups(
         )
         for number, name in enumerate(names)
     )
-
-
-def _separate_sets(runs: AlignedRuns, score: str) -> str:
-    """What the two show as separate sets, where they share no sample."""
-    first, second = runs.baseline.summary.score(score), runs.other.summary.score(score)
-    return separate_sentence(first, second, runs.names) if first and second else ""
 
 
 def _matching_warnings(runs: AlignedRuns, score: str) -> str:

@@ -1,4 +1,4 @@
-"""The difference between two runs in one sentence: over pairs, over separate samples, or by a stopping rule."""
+"""The difference between two runs in one sentence: over pairs, or by a stopping rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
-from steelyard.analysis.comparison.differences import difference_of_rates, excludes_zero
+from steelyard.analysis.comparison.differences import excludes_zero
 from steelyard.analysis.numbers import (
     about_text,
     count_text,
@@ -20,7 +20,6 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
 
@@ -250,32 +249,3 @@ def change_text(difference: PairedDifference) -> str:
 def _test(difference: PairedDifference) -> str:
     """The p-value that decides; the test and its correction stand below the figures."""
     return p_equals(1.0 if difference.decisive_p is None else difference.decisive_p)
-
-
-def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
-    """What two rates over different samples say, with the numbers; "" where they are not rates.
-
-    Args:
-        first: of the baseline.
-        second: of the other run.
-        names: of both.
-    """
-    if not (first.binary and second.binary):
-        return ""
-    interval = difference_of_rates(first, second)
-    before, after = first.headline, second.headline
-    if interval is None or before.value is None or after.value is None:
-        return ""
-    rates = f"{names[1]} {_count_solved(second)}, {names[0]} {_count_solved(first)}"
-    limits = f"95 % CI of the difference {interval_text(interval, share=True, sign=True)} points"
-    if interval.low > 0 or interval.high < 0:
-        return (
-            f" As separate sets, {rates} ({limits}): more than chance, but the two were asked different questions, "
-            "which may cause the difference."
-        )
-    return f" As separate sets they show no clear difference: {rates} ({limits})."
-
-
-def _count_solved(score: ScoreSummary) -> str:
-    mean = score.headline
-    return f"{round((mean.value or 0) * mean.n)} of {mean.n}"

@@ -30,7 +30,7 @@ from steelyard.analysis.comparison.comparison_values import (
 )
 from steelyard.analysis.intervals import standard_error
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.scores.score_summary_values import Over, ScoreSummary
+from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.analysis.stopping import DecidedSide
 from steelyard.stats.arrays import Array
 from steelyard.stats.binomial import clopper_pearson
@@ -224,25 +224,6 @@ _DECIDED: Final[Mapping[DecidedSide, Verdict]] = {
     "equal": "no_evidence",
     "": "no_evidence",
 }
-
-
-def difference_of_rates(first: ScoreSummary, second: ScoreSummary) -> Interval | None:
-    """The 95 % CI of second - first, by Newcombe's method for two separate samples; None without intervals.
-
-        low = d - sqrt((p2 - l2)^2 + (u1 - p1)^2),    high = d + sqrt((u2 - p2)^2 + (p1 - l1)^2)
-
-    from the limits of the two rates, Wilson's, by cluster where samples are.
-
-    Source: R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in
-    Medicine 17, 1998, method 10.
-    """
-    before, after = first.headline, second.headline
-    if before.value is None or after.value is None or before.interval is None or after.interval is None:
-        return None
-    d = after.value - before.value
-    below = math.hypot(after.value - after.interval.low, before.interval.high - before.value)
-    above = math.hypot(after.interval.high - after.value, before.value - before.interval.low)
-    return Interval(max(-1.0, d - below), min(1.0, d + above))
 
 
 def excludes_zero(interval: Interval | None) -> bool:
