@@ -303,13 +303,6 @@ def test_a_later_label_of_the_same_person_replaces_the_earlier_and_both_are_expo
     assert "stored already" in again
 
 
-def test_the_list_is_written_as_markdown(steelyard, sql, folder):
-    steelyard("review", "model", "--markdown", "review.md", code=0)
-    text = (folder / "review.md").read_text(encoding="utf-8")
-    assert text.startswith("## Records to review of model")
-    assert "| q2 | tolerance" in text
-
-
 def test_kinds_of_labels_survive_a_salvage(steelyard, sql):
     labelled(steelyard, "model", "q3", "pass", "--author", "ann")
     labelled(steelyard, "model", "q1", "4", "--as", "scale:1-5", "--author", "ann")

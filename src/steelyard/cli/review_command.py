@@ -28,8 +28,7 @@ from steelyard.generate.review import review as review_run
 from steelyard.generate.reviewer import Reviewer
 from steelyard.models.base import Model
 from steelyard.people.review import ReviewEntry, ReviewView, author_verdicts, review_entries, sheet
-from steelyard.report.record_lines import entry_lines, plain_entry, reason_counts, review_section
-from steelyard.report.render.markdown import markdown_page
+from steelyard.report.record_lines import entry_lines, plain_entry, reason_counts
 from steelyard.report.render.terminal import console, print_json, say, table
 from steelyard.report.run_texts import state_text
 from steelyard.store import Run, Store
@@ -67,7 +66,6 @@ class _ListRequest:
         most: how many are printed on a terminal; files and JSON have all.
         as_json: print JSON.
         csv: the sheet to write, or None.
-        markdown: the page to write, or None.
     """
 
     only: str
@@ -77,13 +75,11 @@ class _ListRequest:
     most: int
     as_json: bool
     csv: Path | None
-    markdown: Path | None
 
     @property
     def given_options(self) -> list[str]:
         """The options in use that only a list without a model has."""
-        given = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
-        given |= {"--csv": self.csv, "--markdown": self.markdown}
+        given = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything, "--csv": self.csv}
         return [name for name, value in given.items() if value]
 
     def check(self) -> None:
@@ -127,7 +123,6 @@ def review(
     score: options.LabelScoreOption = "",
     seed: options.OrderSeedOption = 0,
     csv: _CsvOption = None,
-    markdown: options.MarkdownOption = None,
 ) -> None:
     """List records to review, or let a model explain failures.
 
@@ -136,7 +131,7 @@ def review(
     changes. With a model and an error analysis in place of a run, the notes without a code are grouped, and each group
     is proposed as a code. Repeating the command resumes an interrupted review; no reply is paid for twice.
     """
-    request = _ListRequest(only, tuple(reason or ()), unlabelled, everything, most, as_json, csv, markdown)
+    request = _ListRequest(only, tuple(reason or ()), unlabelled, everything, most, as_json, csv)
     if not any((model, base_url, api_key_env, model_config)):
         _refuse_without_model(dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
         request.check()
@@ -161,18 +156,13 @@ def _show_list(
     entries = list(_entries(run, request, view))
     if request.csv is not None:
         write_text(request.csv, sheet(run, entries, view))
-    if request.markdown is not None:
-        section = review_section(run, entries, view)
-        write_text(request.markdown, markdown_page(section.title, [section], most_rows=request.most))
-    for path in (request.csv, request.markdown):
-        if path is not None:
-            say(console(stderr=True), f"wrote {path}: {count_text(len(entries), 'record')}")
+        say(console(stderr=True), f"wrote {request.csv}: {count_text(len(entries), 'record')}")
     if request.as_json:
         print_json([plain_entry(entry, view) for entry in entries])
     elif request.csv is not None:
         command = f"steelyard label {run.id} --from {shlex.quote(str(request.csv))}{where}"
         say(console(), f"fill its column `verdict`, then: {command}")
-    elif request.markdown is None:
+    else:
         _print_list(run, entries, view, where, most=request.most)
 
 

@@ -1,4 +1,4 @@
-"""Records and the review list of a run as lines of a terminal; the review list as JSON and as a section too."""
+"""Records and the review list of a run as lines of a terminal; the review list as JSON too."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import kind_text, one_line
 from steelyard.report.sample_evidence import passage_matches, source_label, sources_in, speaker
-from steelyard.report.section import Section, SectionTable, TableColumn, sentences, text_row
 from steelyard.report.sections.sql_results import sql_lines
-from steelyard.store import Run
 from steelyard.types import Label, Note, Output, Record, Score
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -151,7 +149,6 @@ _MOST_CHARACTERS: Final = 200
 """Characters of a question or an option on a terminal."""
 _LONG: Final = 2000
 """Characters of an answer to judge, on a terminal."""
-_HEADS: Final = ("reasons", "question", "answer", "labels")
 
 
 def plain_entry(entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
@@ -211,24 +208,6 @@ def _content_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
         yield f"{letter}: {in_short(answer, _LONG) or '(empty)'}"
     if view.show_key:
         yield "; ".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
-
-
-def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> Section:
-    """The list as one table: sample, reasons, question, answer, verdicts; and how often each reason occurs."""
-    columns = (TableColumn("sample", "name"), *(TableColumn(head, "text") for head in _HEADS))
-    rows = []
-    for entry in entries:
-        sample, repeat = entry.key
-        sides = view.sides(entry.record)
-        answer = f"A: {sides[0]} / B: {sides[1]}" if sides else entry.reply
-        verdicts = ", ".join(f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items())
-        name = f"{sample} repeat {repeat}" if repeat else sample
-        question = input_text(entry.record.sample.input)
-        rows.append(text_row(name, ", ".join(map(str, entry.reasons)), question, answer, verdicts))
-    counts = reason_counts(entries)
-    note = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in counts.items())
-    title = f"Records to review of {run.target} (run {run.id})"
-    return Section(title, SectionTable(columns, tuple(rows)), notes=sentences([note]), key="review")
 
 
 def reason_counts(entries: Iterable[ReviewEntry]) -> dict[str, int]:
