@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def commands_by_name(group: Any) -> dict[str, Any]:
-    """Command -> typer's description of it; a command in a group has both words as its name (`data show`)."""
+    """Command -> typer's description of it; a command in a group has both words as its name (`data list`)."""
     commands: dict[str, Any] = {}
     for name, command in group.commands.items():
         if hasattr(command, "commands"):

@@ -164,7 +164,6 @@ MAKE = ("--title", "Right?", "--author", "ann")
         ),
         (("queue", "create", "{run}", *MAKE, "--draw", "5"), "steelyard view"),
         (("errors", "draw", "{run}", "--author", "ann"), "steelyard view"),
-        (("errors", "list"), "steelyard errors draw RUN --author NAME"),
         (("review", "{run}", "--all"), "steelyard review {run} --csv sheet.csv"),
         (("review", "{run}", "--csv", "sheet.csv"), "steelyard label {run} --from sheet.csv"),
     ],

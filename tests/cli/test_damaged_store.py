@@ -184,7 +184,7 @@ def test_a_part_of_what_people_did_that_no_version_writes_is_damage_too(steelyar
     steelyard("queue", "create", "a", "--draw", "2", "--title", "T", "--author", "ann", code=0)
     steelyard("errors", "draw", "a", "-n", "2", "--author", "ann", code=0)
     damage(f"UPDATE event SET body = '{body}' WHERE topic = '{topic}'")
-    command = {"mark": ("runs",), "queue": ("queue", "list"), "analysis": ("errors", "list")}[topic]
+    command = {"mark": ("runs",), "queue": ("queue", "list"), "analysis": ("errors", "show", "a")}[topic]
     said = steelyard(*command, code=4).err
     assert "the store is damaged" in said
     assert "defect" not in said

@@ -51,7 +51,7 @@ def by_script(steelyard, path, *arguments):
 def test_every_command_of_the_tutorial_prints_what_it_shows(steelyard):
     Path("examples").symlink_to(ROOT / "examples")
     commands = list(shown())
-    assert len(commands) == 20
+    assert len(commands) == 19
     for command, lines in commands:
         words = shlex.split(command)
         if "queue" in words[:2] or words[0] == "python":

@@ -53,13 +53,6 @@ def test_a_store_without_queues_says_how_to_make_one(steelyard, run):
     assert "steelyard queue create RUN" in steelyard("queue", "list", code=0).out
 
 
-def test_records_in_dispute_make_a_queue(steelyard, run):
-    queue = made(steelyard, run, "--overlap", "1")
-    assert "disagree on no record" in steelyard("queue", "disagreements", queue, *MAKE, code=2).err
-    label_all(queue, "ann", "bob")
-    assert steelyard("queue", "disagreements", queue, *MAKE, "--json", code=0).json()["items"] == 2
-
-
 def test_a_sheet_is_filled_in_and_read_back(steelyard, run, tmp_path):
     queue = made(steelyard, run, "--draw", "5", "--raters", "1")
     rows = list(

@@ -36,8 +36,8 @@ def _headings() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Heading of `--help` -> its commands in order, each with the module that defines it, and its line in `--help`.
 
     The module is one of this package, and the function has the name of the command. The line is the first of its
-    description: a list of commands imports none of them. A command of two words (`data show`) is put into a group named
-    by the first, whose line `_GROUPS` has; its function is `data_show`.
+    description: a list of commands imports none of them. A command of two words (`data list`) is put into a group named
+    by the first, whose line `_GROUPS` has; its function is `data_list`.
     """
     text = Path(__file__).with_name("commands.json").read_text(encoding="utf-8")  # `files` loads tempfile
     headings: Mapping[str, Mapping[str, Sequence[str]]] = json.loads(text)

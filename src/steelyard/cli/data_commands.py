@@ -1,24 +1,20 @@
-"""The commands for datasets: show a version, compare versions, save a draft as a new file."""
+"""The commands for datasets: list them, compare versions, save a draft as a new file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from steelyard.cli import options
 from steelyard.config.dataset_versions import draft_difference, open_version, save_draft
 from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference
-from steelyard.data.new_version import edited_rows
 from steelyard.people.dataset_drafts import DatasetDraft, read_draft
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset, dataset_named, named_datasets
 from steelyard.report.render.terminal import console, print_json, say
-from steelyard.report.run_texts import one_line
 from steelyard.store import Store
 
-_CELL: Final = 300
-"""Maximum number of characters shown of a cell in a list of rows."""
 _DatasetArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="Its name or id (steelyard data list).", show_default=False)
 ]
@@ -41,41 +37,6 @@ def data_list(store: options.StoreOption = None, as_json: options.JsonOption = F
                 say(console(), f"    {version.digest[:8]}  {version.name}  {runs}{_saved(version)}")
         if not datasets:
             say(console(), "no run of this store names a dataset file")
-
-
-def data_show(
-    dataset: _DatasetArgument,
-    *,
-    version: _VersionOption = "",
-    search: Annotated[str, typer.Option("--search", metavar="TEXT", help="Only rows that hold this text.")] = "",
-    first: Annotated[int, typer.Option("--first", metavar="N", help="List N rows; 0 lists all.", min=0)] = 20,
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Show the rows of a dataset, with the draft's changes marked."""
-    with Store(store) as opened:
-        _, _, file, draft = _opened(opened, dataset, version)
-    needle = search.casefold()
-    edits = {ident: edit for ident, edit in draft.edits.items() if edit.kind != "retired"}
-    rows = [
-        row for row in edited_rows(file, edits) if needle in "\n".join([row.id, *map(file.shown, row.cells)]).casefold()
-    ]
-    shown = rows[:first] if first else rows
-    state = {ident: row.edit.kind for ident, row in draft.rows.items()}
-    if as_json:
-        print_json(
-            [
-                {"id": row.id, "draft": state.get(row.id, ""), "cells": dict(zip(file.columns, row.cells, strict=True))}
-                for row in shown
-            ]
-        )
-        return
-    for row in shown:
-        say(console(), f"{row.id}{f'  ({state[row.id]} in the draft)' if row.id in state else ''}")
-        for column, cell in zip(file.columns, row.cells, strict=True):
-            if column != file.id_column and cell not in (None, ""):
-                say(console(), f"    {column}: {one_line(file.shown(cell), _CELL)}")
-    say(console(), f"{len(shown):,} of {len(rows):,} rows")
 
 
 def data_diff(

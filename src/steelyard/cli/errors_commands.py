@@ -15,14 +15,14 @@ import typer
 from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.live_run import print_estimate, run_with_cost
-from steelyard.cli.options import model_and_config, named_run, named_runs, same_command, store_option
+from steelyard.cli.options import model_and_config, named_runs, same_command, store_option
 from steelyard.cli.output import exit_code, write_text
 from steelyard.errors import ConfigError
 from steelyard.escaping import visible
 from steelyard.generate.code_trial import CodeTrial, TrialPlan, scorer_lines, trial_suite, try_code
 from steelyard.people.code_scorer import judge_config, pattern_config, score_name
 from steelyard.people.coding_sheet import coding_sheet, read_coding_sheet, store_notes
-from steelyard.people.codings import NamedCode, change_code, codings, draw_coding, find_code, find_coding, read_coding
+from steelyard.people.codings import NamedCode, change_code, draw_coding, find_code, find_coding, read_coding
 from steelyard.plain_json import field_values
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.render.markdown import markdown_page
@@ -69,42 +69,6 @@ def errors_draw(
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")
     say(to, f"  steelyard errors sheet {coding.id} --out notes.csv{where}")
-
-
-def errors_list(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Only error analyses of this run.")] = "",
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """List error analyses and their progress."""
-    with Store(store) as opened:
-        analyses = codings(opened, named_run(opened, run) if run else None)
-        states = [(coding, read_coding(opened, coding)) for coding in analyses]
-        targets = {stored.id: stored.target for stored in opened.runs()}
-    if as_json:
-        print_json(
-            [
-                {
-                    "analysis": coding.id,
-                    "author": coding.author,
-                    "created": coding.created.isoformat(),
-                    "runs": list(coding.drawn),
-                    "records": len(coding.items),
-                    "noted": len(state.notes),
-                    "codes": len(state.adopted),
-                    "proposed": len(state.proposed),
-                }
-                for coding, state in states
-            ]
-        )
-        return
-    for coding, state in states:
-        target_names = ", ".join(targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn)
-        counts = f"{len(state.notes):,} of {len(coding.items):,} noted, {len(state.adopted)} codes"
-        say(console(), f"{coding.id}  {counts}  {target_names}")
-    if not states:
-        say(console(), "there is no error analysis: draw one with")
-        say(console(), f"  steelyard errors draw RUN --author NAME{store_option(store)}")
 
 
 def errors_show(

@@ -35,8 +35,6 @@ from steelyard.people.queues import (
     named_queue,
     open_items,
     queue_item,
-    queue_items,
-    queue_of_disagreements,
     queues,
     rater_order,
     read_progress,
@@ -52,13 +50,12 @@ _QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue'
 _AuthorOption = Annotated[
     str, typer.Option("--author", metavar="NAME", help="Your name; reports show it.", show_default=False)
 ]
-_TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="The title in the list of queues.")]
 
 
 def queue_create(
     runs: options.RunsArgument,
     *,
-    title: _TitleOption,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="The title in the list of queues.")],
     author: _AuthorOption,
     question: Annotated[
         str, typer.Option("--question", metavar="TEXT", help="The question about each record, in a sentence.")
@@ -191,25 +188,6 @@ def queue_show(queue: _QueueArgument, store: options.StoreOption = None, as_json
 def _plain(queue: LabelQueue, progress: QueueProgress) -> dict[str, Any]:
     creation = {"author": queue.author, "created": queue.created.isoformat()}
     return {"queue": queue.id, **creation, **field_values(queue.design), "progress": progress}
-
-
-def queue_disagreements(
-    queue: _QueueArgument,
-    *,
-    title: _TitleOption,
-    author: _AuthorOption,
-    store: options.StoreOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Create a queue of the records on which raters disagree; one more person decides each."""
-    with Store(store) as opened:
-        original = named_queue(opened, queue)
-        created = queue_of_disagreements(opened, original, title=title, author=author)
-        items = queue_items(opened, created)
-    if as_json:
-        print_json({"queue": created.id, "items": len(items)})
-        return
-    say(console(), f"queue {created.id}: {count_text(len(items), 'record')} on which raters of {original.id} disagree")
 
 
 def queue_sheet(
