@@ -95,12 +95,15 @@ def test_the_step_behind_a_run_without_a_readable_reply_lists_unreadable_ones(st
 
 
 def test_the_step_behind_a_run_lists_as_many_as_it_calls_wrong(steelyard, write, says):
-    replies = {"Question 1?": "Who knows?", "Question 4?": "A"}
+    replies = {"Question 1?": "Who knows?", "Question 2?": "I cannot answer this.", "Question 4?": "A"}
     out = steelyard("run", write({"weak": says("B", **replies)}), "--quiet", code=0).out
     *_, look, show = out.splitlines()
     assert look.endswith("# look at the 15 wrong ones of weak")
+    assert show.endswith("--only wrong,unparsed,refused")
     listed = steelyard(*show.split()[1:], "--most", 50, "--json", code=0).json()
     assert len(listed) == 15
+    lines = steelyard("show", "weak", "--only", "refused", code=0).out
+    assert "  solve_rate: refused (" in lines
 
 
 @pytest.mark.parametrize(("said", "listed"), [("Grade: 1", "wrong"), ("Grade: 5", "unparsed")])

@@ -85,6 +85,17 @@ def test_an_unread_reply_is_wrong():
     assert (summary.score("accuracy").headline.value, summary.score("accuracy").unparsed) == (0.5, 1)
 
 
+def test_a_reply_that_a_filter_stopped_is_in_the_confusion_matrix():
+    stopped = Output("", metadata={"finish": "content_filter"})
+    score = LabelMatch(LABELS)(Sample("1", "?", "bug"), stopped)
+    assert (score.outcome, score.detail["wanted"]) == ("refused", "bug")
+    assert LabelMatch(LABELS)(Sample("1", "?"), stopped).outcome == "not_applicable"
+    samples = [Sample("1", "?", "bug"), Sample("2", "?", "other")]
+    run = evaluate(lambda sample: "bug" if sample.id == "1" else stopped, samples, [LabelMatch()])
+    [report] = run.summary().details.classifications
+    assert report.confusion == ((1, 0, 0), (0, 0, 1))
+
+
 def test_a_label_outside_of_the_set_is_refused_before_the_first_call():
     with pytest.raises(ConfigError, match="label: sample '7' expects 'bugs', which is not among labels: did you mean"):
         evaluate(lambda _: "bug", [Sample("7", "?", "bugs")], [LabelMatch(("bug", "other"))])

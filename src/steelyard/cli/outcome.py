@@ -208,11 +208,12 @@ def _kind_to_list(content: ReportContent, wrong: int | None) -> str:
     if not content.scored:  # it judges pairs, or only collects answers for judging
         return "all"
     score = content.summaries[0].score(content.score)
-    if score is not None and score.unparsed:
+    without = [kind for kind in ("unparsed", "refused") if score is not None and getattr(score, kind)]
+    if score is not None and without:
         if not score.scored or (score.over == "scored" and not wrong):
-            return "unparsed"
+            return ",".join(without)
         if score.over == "all":  # they are among the wrong ones
-            return "wrong,unparsed"
+            return ",".join(["wrong", *without])
     return "all" if wrong == 0 else "wrong"
 
 

@@ -72,8 +72,9 @@ def _is_pair(value: Any) -> bool:
 def _value_text(score: Score) -> str:
     """The value with at most four digits and how a judge computed it, or why there is none."""
     if score.value is None:
-        kind = score.detail.get("kind")
-        return f"{score.outcome.replace('_', ' ')}{f', {kind_text(cell_text(kind))}' if kind else ''}"
+        kind = cell_text(score.detail.get("kind"))
+        more = f", {kind_text(kind)}" if kind not in {"", score.outcome} else ""
+        return f"{score.outcome.replace('_', ' ')}{more}"
     detail = score.detail
     parts = [cell_text(detail[key]) for key in ("how", "fallback", "asked_for") if detail.get(key) not in {None, ""}]
     parts += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []

@@ -556,12 +556,15 @@ class LabelMatch:
             ConfigError: there are no labels to choose from.
         """
         expected = _labels_in(sample.reference)
-        if (score := unscored(_LABEL, "" if expected else "the sample has no reference", output)) is not None:
+        score = unscored(_LABEL, "" if expected else "the sample has no reference", output)
+        if score is not None and not expected:
             return score
         if len(self.labels) < 2:
             raise ConfigError("label: name labels: the dataset expects fewer than two different ones")
         by_plain = {plain_label(label): label for label in self.labels}
         wanted = [by_plain.get(plain_label(label), label) for label in expected]
+        if score is not None:
+            return replace(score, detail={"kind": score.outcome, "wanted": wanted[0]})
         label, kind, reason = read_one(text_of(output), self.labels, str(output.metadata.get("finish", "")))
         if not label:
             outcome: Outcome = "refused" if kind == "refused" else "unparsed"
