@@ -189,3 +189,10 @@ def test_a_pairwise_evaluation_goes_on_without_the_pairs_that_an_agent_failed_in
     out = " ".join(steelyard("run", "votes.yaml", "--full", code=3).out.split())
     assert "failing 17 3" in out
     assert "3 pairs were not judged, as a side gave no answer" in out
+
+
+def test_a_run_without_scores_is_named_where_runs_are_compared(steelyard, write, says):
+    options = {"budget": {"calls": 20}, "concurrency": 1}
+    steelyard("run", write({"a": says("A"), "b": says("B")}, options=options), "--quiet", code=130)
+    [run] = [row["id"] for row in steelyard("runs", "--json", code=0).json() if row["target"] == "b"]
+    assert f"error: without scores: {run} (b); compare the others" in steelyard("compare", "a", "b", code=2).err

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.stats.classification import classification_figures
-from steelyard.stats.intervals import wilson
+from steelyard.stats.intervals import wilson, wilson_clustered
 
 BY_SKLEARN = [
     (
@@ -81,6 +81,21 @@ def test_the_intervals_of_repeats_are_those_of_their_clusters():
     as_if_independent = classification_figures(4 * single.sum(axis=0)).macro_f1_interval
     width = [high - low for low, high in (repeated.macro_f1_interval, as_if_independent)]
     assert width[0] > 1.8 * width[1]
+
+
+def test_a_class_without_an_error_in_any_repeat_has_an_interval_all_the_same():
+    right = np.zeros((20, 2, 3))
+    right[:10, 0, 0] = right[10:, 1, 1] = 3  # 3 repeats of each sample
+    right[10] = [[0, 0, 0], [3, 0, 0]]
+    first, second = classification_figures(right.sum(axis=0), clusters=right).classes
+    expected = wilson_clustered([1] * 30, clusters=[i // 3 for i in range(30)])  # 0.66 to 1
+    assert first.recall == second.precision == 1
+    assert first.recall_interval == pytest.approx(expected)
+    assert second.precision_interval == pytest.approx(wilson_clustered([1] * 27, clusters=[i // 3 for i in range(27)]))
+    assert second.recall_interval.high == 1 > second.recall_interval.low > 0  # draws differ: percentiles
+    none_wrong = np.concatenate([right[:10], right[11:]])
+    f1 = classification_figures(none_wrong.sum(axis=0), clusters=none_wrong).classes[0].f1_interval
+    assert f1 == pytest.approx((2 * expected.low / (1 + expected.low), 1))
 
 
 def test_independent_replies_have_about_the_interval_of_their_bootstrap():

@@ -229,9 +229,8 @@ def compare(
         _check_comparable(runs, where)
         outcome = evaluate_runs(runs, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
-            raise ConfigError(
-                f"one of these runs has no scores, so there is nothing to compare: see steelyard runs{where}"
-            )
+            unscored = ", ".join(f"{each.run} ({each.target})" for each in outcome.summaries if not each.scores)
+            raise ConfigError(f"without scores: {unscored}; compare the others, or see steelyard runs{where}")
         print_outcome(outcome, as_json=as_json, store=store, full=full, compared=True)
         write_pages(outcome, html=html, markdown=markdown)
 

@@ -24,7 +24,7 @@ from steelyard.stats.intervals import (
     wilson,
     wilson_clustered,
 )
-from steelyard.stats.quantiles import normal_quantile
+from steelyard.stats.quantiles import normal_quantile, t_quantile
 
 LEAST_REFERENCES: Final = 10
 """References that each class needs for an interval of a figure over all classes: with fewer its coverage falls."""
@@ -96,7 +96,8 @@ def classification_figures(
     J. The means of F1 and of recall over the classes have Wilson's interval with the number of independent trials that
     would give the variance of the mean, n_eff = M (1 - M) / Var(M), which follows from the multinomial confusion matrix
     by the delta method. They are given where every class has 10 references or more. With `clusters` the variance is
-    that of a bootstrap over clusters, and the intervals of the classes are its percentiles.
+    that of a bootstrap over clusters, and the intervals of the classes are its percentiles; where no draw differs, as
+    of a class without an error, Wilson's over the clusters with a reply that counts, as in `wilson_clustered`.
 
     Args:
         confusion: k rows and k + 1 columns of counts; the last column is of unread replies.
@@ -234,11 +235,23 @@ def _by_bootstrap(clusters: Array, level: float, seed: int) -> dict[str, Any]:
     values = _values((drawn @ alike).reshape(_RESAMPLES, k, k + 1))
     ends = [(1 - level) / 2, (1 + level) / 2]
 
-    def interval(of: Array) -> Interval | None:
-        known = of[~np.isnan(of)]
-        return Interval(*map(float, np.quantile(known, ends))) if len(known) and g > 1 else None
+    right = np.diagonal(clusters, axis1=1, axis2=2)
+    support, read = clusters.sum(axis=2), clusters[:, :, :-1].sum(axis=1)
+    # Of each figure the clusters that it is a rate over.
+    counted = {"precision": read > 0, "recall": support > 0, "f1": support + read - right > 0}
 
-    per_class = {name: [interval(values[name][:, at]) for at in range(k)] for name in _OF_CLASS}
+    def interval(name: str, at: int) -> Interval | None:
+        known = values[name][:, at][~np.isnan(values[name][:, at])]
+        if not len(known) or g < 2:
+            return None
+        low, high = map(float, np.quantile(known, ends))
+        if known.min() < known.max():
+            return Interval(low, high)
+        units, is_f1 = int(counted[name][:, at].sum()), name == "f1"
+        limits = score_interval(low / (2 - low) if is_f1 else low, units, t_quantile(ends[1], max(1, units - 1)))
+        return Interval(*(2 * limit / (1 + limit) for limit in limits)) if is_f1 else limits
+
+    per_class = {name: [interval(name, at) for at in range(k)] for name in _OF_CLASS}
     if g < 2:
         return per_class | dict.fromkeys(_MEANS)
     found = _values(clusters.sum(axis=0)[None])

@@ -217,6 +217,8 @@ def test_an_unfinished_run_other_errors_and_other_scorers_are_warned_of():
     other = stored("b", [1, 1, "error"], state="interrupted", planned=9, manifest={"scorers": {"exact_match": {}}})
     text = " ".join(only(baseline, other).warnings)
     assert "b is interrupted: 3 of 9 records are done." in text
+    broken = stored("b", [1, 1, "error"], state="broken")
+    assert "b failed: 3 of 3 records are done." in only(baseline, broken).warnings
     assert "0 in a and 1 in b" in text
     assert "different scorers" in text
 

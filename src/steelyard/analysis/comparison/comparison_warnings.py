@@ -63,7 +63,8 @@ def _of_suites(baseline: RunSummary, other: RunSummary) -> Iterator[str]:
 
 def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str]:
     if summary.state != "finished":
-        yield f"{name} is {summary.state}: {summary.counts.done} of {summary.counts.planned} records are done."
+        state = "failed" if summary.state == "broken" else f"is {summary.state}"
+        yield f"{name} {state}: {summary.counts.done:,} of {summary.counts.planned:,} records are done."
     stopping = summary.stopping
     if stopping is not None and summary.stopped_early and not on_score:
         yield (
