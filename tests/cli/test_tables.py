@@ -30,6 +30,14 @@ def test_a_number_is_whole_whatever_the_name_beside_it(name, number):
         assert cell in lines[1]
 
 
+def test_numbers_that_leave_a_name_little_space_are_whole():
+    columns = ["score", "baseline", "other", "difference", "95 % CI", "p", "better", "worse"]
+    row = ["Cost (currency of prices)", "0.00", "0.000022", "+0.000022", "+0.000021 to +0.000023", "< 0.001", "0", "38"]
+    head, line, *_ = printed(table(columns, [row], right=(1, 2, 3, 5, 6, 7)))
+    assert all(column in head for column in columns)
+    assert line.split()[1:] == [*row[1:4], *row[4].split(), *row[5].split(), "0", "38"]
+
+
 def test_a_long_name_keeps_its_begin_and_its_end():
     name = "chatglm3-6b[knowledge_base=zhouyi," + "x" * 100 + ",top_k=20]"
     lines = printed(table(["target", "n"], [[name, "1" * 50]]))

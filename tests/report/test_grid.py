@@ -65,11 +65,15 @@ def test_a_single_model_makes_the_row_of_a_prompt_lead_to_its_comparison(runs):
 
 
 def test_unreadable_replies_of_cells_are_counted_below_the_rates():
-    models = {"small": Scripted({"Question 0?": "Hm."}, default="A"), "large": Scripted(default="A")}
+    replies = {"Question 0?": "Hm.", "Question 1?": "I'm sorry, but I can't help with that."}
+    models = {"small": Scripted(replies, default="A"), "large": Scripted(default="A")}
     labels = {"label": {"labels": ["A", "B"]}}
     several = evaluate({"a": "{{input}}", "b": "Tell: {{input}}"}, SAMPLES[:20], [labels], model=models, progress=False)
     (matrix,) = grid_section(several.compare().grid).parts
-    assert [note.text for note in matrix.notes][1:] == ["Unreadable replies: 1 of a@small, 1 of b@small."]
+    assert [note.text for note in matrix.notes][1:] == [
+        "Unreadable replies: 1 of a@small, 1 of b@small.",
+        "Refused replies: 1 of a@small, 1 of b@small.",
+    ]
 
 
 def test_many_models_are_rows_and_their_prompts_columns():

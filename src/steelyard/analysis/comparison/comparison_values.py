@@ -350,6 +350,8 @@ class GridCell:
         mean: the score's headline.
         share: whether the score is a share.
         unparsed: replies in which the score found no verdict.
+        refused: replies that a model or a content filter refused.
+        errors: records that failed.
         cost: of 1,000 records, judges not included; None where prices are not known.
         currency: of the cost.
         tokens: of 1,000 records, in and out.
@@ -365,6 +367,8 @@ class GridCell:
     mean: Mean
     share: bool
     unparsed: int
+    refused: int
+    errors: int
     cost: float | None
     currency: str
     tokens: float

@@ -120,6 +120,8 @@ def _cell(side: RunBySample, score: str) -> GridCell:
         mean=scored.headline,
         share=scored.is_share,
         unparsed=scored.unparsed,
+        refused=scored.refused,
+        errors=run.counts.errors,
         cost=None if stage is None or stage.money is None else stage.money * per_1000,
         currency=stage.currency if stage else "",
         tokens=(stage.input_tokens + stage.output_tokens) * per_1000 if stage else 0.0,

@@ -52,6 +52,8 @@ _UNCUT: Final = re.compile(r"|–|\d{4}-\d\d-\d\d( \d\d:\d\d)?|[-+]?[\d.,]+( \S+
 """Moments, intervals and empty cells."""
 _NARROWEST: Final = 12
 """The least width of an elastic column: a narrower terminal folds the lines."""
+_SHORTEST: Final = 5
+"""The same where it is all that the numbers beside it leave: otherwise rich would cut these."""
 _MOST_SERIES: Final = 3
 _SERIES_HEAD: Final = 22
 """Width of a run's name above its figures."""
@@ -235,7 +237,8 @@ def table(
         if widths[widest] <= _NARROWEST:
             break
         widths[widest] -= 1
-    room = max(_NARROWEST, available - sum(widths) + widths[elastic])
+    left = available - sum(widths) + widths[elastic]
+    room = left if left >= _SHORTEST else max(_NARROWEST, left)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     for at, column in enumerate(columns):
         width = min(widths[at], room) if at == elastic else widths[at]

@@ -274,8 +274,8 @@ def _other_scores(pair: PairComparison) -> Section:
     changed = any(other.difference.improved is not None for other in scores)
     columns = (
         *_score_columns(pair),
-        TableColumn("better", level="essential" if changed and not others else "detail"),
-        TableColumn("worse", level="essential" if changed and not others else "detail"),
+        TableColumn("better", count=True, level="essential" if changed and not others else "detail"),
+        TableColumn("worse", count=True, level="essential" if changed and not others else "detail"),
         TableColumn("n", level="essential" if others else "detail"),
     )
     rows = tuple(_other_score_row(other.score, other.difference) for other in scores)

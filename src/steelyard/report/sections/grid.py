@@ -50,8 +50,15 @@ def grid_section(grid: GridComparison | None) -> Section:
     if grid is None:
         return Section("Which to ship", key="grid")
     conclusion = Sentence(grid.sentence, "conclusion", tone="good" if grid.chosen else "unclear")
-    unread = [f"{cell.unparsed:,} of {cell.target}" for cell in grid.cells if cell.unparsed]
-    warnings = [Sentence(f"Unreadable replies: {some_of(unread, _MOST_NAMED)}.", "warning")] if unread else []
+    missing = {
+        "Unreadable replies": [(cell.unparsed, cell.target) for cell in grid.cells],
+        "Refused replies": [(cell.refused, cell.target) for cell in grid.cells],
+        "Errors": [(cell.errors, cell.target) for cell in grid.cells],
+    }
+    named = {what: [f"{n:,} of {target}" for n, target in counts if n] for what, counts in missing.items()}
+    warnings = [
+        Sentence(f"{what}: {some_of(cells, _MOST_NAMED)}.", "warning") for what, cells in named.items() if cells
+    ]
     return Section("Which to ship", parts=(Section("", _matrix(grid), notes=(conclusion, *warnings)),), key="grid")
 
 
