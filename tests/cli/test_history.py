@@ -148,8 +148,8 @@ def test_a_run_of_which_nothing_was_read_says_that_nothing_can_be_concluded(stee
     first, second = (one["id"] for one in steelyard("runs", "--json", code=0).json()[::-1])
     lines = steelyard("history", "exam", code=0).out.splitlines()
     below = {line.split()[2]: lines[at + 1] for at, line in enumerate(lines) if line.startswith("20")}
-    assert below[first].startswith("  none of 20 replies could be read: nothing can be concluded")
-    assert below[second].startswith("  1 reply could not be read: with them ")
+    assert below[first].startswith("  none of 20 replies has a verdict: nothing can be concluded")
+    assert below[second].startswith("  1 reply without a verdict: with them ")
     shown = " ".join(steelyard("show", first, code=0).out.split())
     assert "None of 20 replies of glm has a verdict, so solve rate is not known." in shown
     assert "nothing can be concluded" not in steelyard("show", second, code=0).out

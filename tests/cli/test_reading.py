@@ -349,3 +349,10 @@ def test_show_lists_what_became_worse(steelyard, write, says):
 def test_show_refuses_a_list_that_cannot_be_meant(steelyard, write, says, options, said):
     steelyard("run", write({"a": says("A")}), code=0)
     assert said in steelyard("show", "a", *options, code=2).err
+
+
+def test_the_first_line_of_a_result_counts_samples_and_not_their_repeats(steelyard, write, says):
+    path = write({"a": says("A"), "b": says("B")}, options={"repeats": 2})
+    assert "exam.json · 20 questions · solve rate" in steelyard("run", path, code=0).out
+    assert "b against a · 20 questions · solve rate" in steelyard("compare", "a", "b", code=0).out
+    assert "exam.json · 20 questions" in steelyard("run", write({"a": says("A")}, options={"repeats": 2}), code=0).out

@@ -97,7 +97,7 @@ def test_breakdowns_go_by_the_samples_metadata_and_add_up(run):
 
 def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
     html = html_report([run])
-    assert "over 9 replies; counting the 2 unreadable replies, " in html
+    assert "over 9 replies; counting the 2 replies without a verdict, " in html
     assert "2.87 to 4.68" in html
     assert "Counting unreadable" in html
     # A mean over what was scored has no second rate: unread verdicts are not answers of the target.
@@ -158,7 +158,7 @@ def test_the_terminal_shows_it_in_80_columns(run, capsys):
     print_outcome(evaluate_runs([run]), as_json=False, full=True)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert all(len(line) <= 80 for line in lines)
-    assert "top 1: 2 replies could not be read and count nothing. With them correctness is" in lines
+    assert "top 1: 2 replies have no verdict and are left out. With them correctness is 3.27" in lines
     assert row_in(lines, "Correct  ") == [
         "Correct",
         "55.6",

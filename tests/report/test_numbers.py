@@ -35,8 +35,8 @@ def test_blanks_at_the_beginning_do_not_hide_what_follows(text):
     [
         (1, "all", "1 reply could not be read and counts as wrong for faithfulness. If all were right: 100.0 %."),
         (2, "all", "2 replies could not be read and count as wrong for faithfulness. If all were right: 100.0 %."),
-        (1, "answered", "1 reply could not be read and counts nothing. With it faithfulness is 50.0 % to 100.0 %."),
-        (2, "answered", "2 replies could not be read and count nothing. With them faithfulness is 33.3 % to 100.0 %."),
+        (1, "answered", "1 reply has no verdict and is left out. With it faithfulness is 50.0 % to 100.0 %."),
+        (2, "answered", "2 replies have no verdict and are left out. With them faithfulness is 33.3 % to 100.0 %."),
     ],
 )
 def test_unreadable_replies_are_told_with_their_score(unread, denominator, sentence):

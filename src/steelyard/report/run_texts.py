@@ -134,13 +134,17 @@ def people_say(summary: RunSummary) -> CorrectedMean | None:
 def unreadable_text(score: ScoreSummary) -> str:
     """What replies without a value do to a mean with bounds: as what they count, and how far they could move it."""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds or ())
-    verb = "counts" if score.missing_verdicts == 1 else "count"
-    unread = f"{count_text(score.missing_verdicts, 'reply')} could not be read and {verb}"
-    phrase = score_phrase(score.name)
-    if score.over == "scored":
-        them = "it" if score.missing_verdicts == 1 else "them"
-        return f"{unread} nothing. With {them} {phrase} is {low} to {high}."
-    return f"{unread} as wrong for {phrase}. If all were right: {high}."
+    n, phrase, is_one = (
+        count_text(score.missing_verdicts, "reply"),
+        score_phrase(score.name),
+        score.missing_verdicts == 1,
+    )
+    if score.over == "scored":  # refused ones too
+        has, are, them = ("has", "is", "it") if is_one else ("have", "are", "them")
+        return f"{n} {has} no verdict and {are} left out. With {them} {phrase} is {low} to {high}."
+    return (
+        f"{n} could not be read and {'counts' if is_one else 'count'} as wrong for {phrase}. If all were right: {high}."
+    )
 
 
 def _doubt(score: ScoreSummary) -> str:
@@ -148,7 +152,7 @@ def _doubt(score: ScoreSummary) -> str:
     if not score.missing_bounds or score.over != "scored":
         return ""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
-    return f"; counting the {count_text(score.missing_verdicts, 'unreadable reply')}, {low} to {high}"
+    return f"; counting the {count_text(score.missing_verdicts, 'reply')} without a verdict, {low} to {high}"
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:

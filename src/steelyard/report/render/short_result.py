@@ -43,6 +43,7 @@ from steelyard.report.sections.preferences import length_text
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.targets import alarms_section
 from steelyard.stats.intervals import Interval
+from steelyard.store.reading.pages import repeats_of
 
 _MOST_LINES: Final = 15
 _MOST_ROWS: Final = 8
@@ -87,8 +88,8 @@ _STYLES: Final[dict[Tone, str]] = {"": "", "good": "green", "bad": "red", "uncle
 def _title(content: ReportContent, *, compared: bool) -> Iterator[str]:
     summaries = content.summaries
     score = score_phrase(content.score) if content.score else ""
-    n = max(summary.counts.done for summary in summaries)
-    if content.comparison:
+    n = max(-(-summary.counts.done // repeats_of(run)) for run, summary in zip(content.runs, summaries, strict=True))
+    if content.comparison and compared:
         n = max((pair.overlap.n_paired for pair in content.comparison.pairs), default=n)
     samples = count_text(n, "question" if content.score == "solve_rate" else "sample")
     if compared:

@@ -159,13 +159,13 @@ def _missing_verdicts(score: ScoreSummary) -> Iterator[str]:
     if not score.missing_verdicts:
         return
     if not score.scored:
-        yield f"none of {count_text(score.missing_verdicts, 'reply')} could be read: nothing can be concluded"
+        yield f"none of {count_text(score.missing_verdicts, 'reply')} has a verdict: nothing can be concluded"
         return
     bounds = ""
     if score.missing_bounds:
         low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
         bounds = f": with them {low} to {high}"
-    yield f"{count_text(score.missing_verdicts, 'reply')} could not be read{bounds}"
+    yield f"{count_text(score.missing_verdicts, 'reply')} without a verdict{bounds}"
 
 
 def change_method(history: History) -> str:
