@@ -356,3 +356,14 @@ def test_the_first_line_of_a_result_counts_samples_and_not_their_repeats(steelya
     assert "exam.json · 20 questions · solve rate" in steelyard("run", path, code=0).out
     assert "b against a · 20 questions · solve rate" in steelyard("compare", "a", "b", code=0).out
     assert "exam.json · 20 questions" in steelyard("run", write({"a": says("A")}, options={"repeats": 2}), code=0).out
+
+
+def test_what_to_check_by_hand_is_told_by_all_its_kinds_or_none(steelyard, write, says):
+    replies = {"Question 1?": "", "Question 2?": "I cannot answer this.", "Question 3?": ""}
+    steelyard("run", write({"a": says("A", **replies), "b": says("B", **replies)}), code=0)
+    kinds = "(2 unreadable, 1 refused)"
+    assert f"3 replies {kinds}" in steelyard("show", "a", code=0).out
+    beside = steelyard("compare", "a", "b", "--full", code=0).out
+    [line] = [line for line in beside.splitlines() if line.startswith("to check by hand")]
+    assert line.count("3 replies") == 2
+    assert line.count("(") == line.count(kinds)

@@ -115,8 +115,9 @@ def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
     yield "answer differs in {repeats} repeats", _share(exam.repeats.flipped if exam.repeats else None)
     yield "repeats off the most frequent", None if off is None else value_cell(off, share=True)
     yield "most frequent of {repeats} repeats", _majority(exam.repeats)
-    kinds = tuple(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items())
-    yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if kinds else None
+    # One phrase: where a terminal had space for the first kind alone, the others would seem to be of that kind too.
+    kinds = ", ".join(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items())
+    yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), (kinds,)) if kinds else None
 
 
 def _point_figures(points: ExamPoints | None) -> Iterator[_Figure]:
