@@ -174,11 +174,27 @@ def test_an_expression_that_is_counted_otherwise_says_so(code):
     [
         ("called twice counts once", {"type": "tool-call-f1", "value": ["search"]}),
         ("its threshold is left out", {"type": "trajectory:goal-success", "value": "x", "threshold": 0.5}),
+        ("blanks around", {"type": "levenshtein", "value": "x"}),
+        ("signs are words", {"type": "rouge-n", "value": "x"}),
+        ("also those within a list", {"type": "contains-json"}),
+        ("A to Z only", {"type": "not-regex", "value": r"\bcat\b"}),
         ("its threshold of turns", {"type": "conversation-relevance", "threshold": 0.8}),
     ],
 )
 def test_what_is_measured_otherwise_is_told(said, assertion):
     assert said in check(**assertion).deviation
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("one\ntwo, three\n", ["one\ntwo", "three"]),
+        (r'"{\"a\": 1, \"b\": 2}",\n"c"'.replace(r",\n", ",\n"), ['{"a": 1, "b": 2}', "c"]),
+        ('" spaced ", "5"" disk",,x', [" spaced ", '5" disk', "x"]),
+    ],
+)
+def test_a_list_in_a_text_is_parted_as_promptfoo_parts_it(text, texts):
+    assert check(type="contains-all", value=text).scorer["contains"] == texts
 
 
 @pytest.mark.parametrize(
@@ -188,6 +204,7 @@ def test_what_is_measured_otherwise_is_told(said, assertion):
         ("this pattern sees", {"type": "regex", "value": "a|^x", "transform": "output.trim()"}),
         ("blanks around it", {"type": "not-contains", "value": "\n", "transform": "output.trim()"}),
         ("is not a regular expression", {"type": "regex", "value": "*"}),
+        ("not closed", {"type": "contains-all", "value": 'a, "b, c'}),
         ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
         ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),
         ("no code is run", {"type": "javascript", "value": "require('fs')"}),

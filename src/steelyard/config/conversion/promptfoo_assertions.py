@@ -5,7 +5,6 @@ Source: the 70 types of promptfoo 0.121.20, with the thresholds that it has by d
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +45,7 @@ _COUNTED: Final = {
     "words": "signs alone are no words, and Chinese characters are words",
     "lines": "blank lines do not count",
 }
+_FIELD: Final = re.compile(r'(?:"((?:\\["\\]|""|[^"\\]|\\(?!["\\]))*)"\s*(?=,|\Z)|([^\s,"][^,]*))')
 _ANYTHING: Final = "a function, or a judge (guideline)"
 _LARGEST_SET: Final = 6
 """More assertions would make too many sets: of six, three can already be chosen in 20 ways."""
@@ -128,6 +128,8 @@ def _deviation(rule: Mapping[str, Any], given: Mapping[str, Any], written: str) 
         return "(?i) and the like are no JavaScript, so that every output fails there"
     if given["type"].endswith("regex") and re.search(r"\\[pP]\{", value):
         return "there it has no flag u, so that \\p{L} is the text p{L}"
+    if given["type"].endswith("regex") and re.search(r"\\[bB]", value):
+        return "there \\b knows the letters A to Z only, so that é is the end of a word"
     if given["type"].endswith("javascript"):
         counted = (text for unit, text in _COUNTED.items() if f'"unit": "{unit}"' in written)
         deviation = next(counted, "")
@@ -403,10 +405,25 @@ def _text(value: Any, _: Any = None) -> str:
 
 
 def _texts(value: Any, _: Any = None) -> list[str]:
-    parts = next(csv.reader([value.replace("\n", " ")], skipinitialspace=True), []) if isinstance(value, str) else value
+    parts = _fields(value) if isinstance(value, str) else value
     if not isinstance(parts, list) or not parts:
         raise UnconvertedError("its value is a list of texts")
-    return [text for part in parts if (text := _text(part).strip() if isinstance(value, str) else _text(part))]
+    return [text for part in parts if (text := _text(part))]
+
+
+def _fields(text: str) -> list[str]:
+    r"""The fields between commas; one in quotes keeps its commas and blanks, and `\"` or `""` is a quote in it.
+
+    >>> _fields(r'one, "two, \"2\"", three four')
+    ['one', 'two, "2"', 'three four']
+    """
+    if _FIELD.sub("", text).strip(" \t\r\n,"):
+        raise UnconvertedError("its value has a quote that is not closed before a comma. Instead: a list of texts")
+    matches = _FIELD.finditer(text)
+    return [
+        match[2].strip() if match[1] is None else re.sub(r"\\([\"\\])|\"\"", lambda sign: sign[1] or '"', match[1])
+        for match in matches
+    ]
 
 
 def _pattern(text: str) -> str:
