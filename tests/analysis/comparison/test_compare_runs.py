@@ -10,7 +10,7 @@ from tests.analysis.stored_run import run_of
 from tests.thorough import times
 
 import steelyard
-from steelyard.analysis.comparison.alignment import LEFT_OUT, SampleOverlap
+from steelyard.analysis.comparison.alignment import SampleOverlap
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import ChangedIds, FurtherDifferences, OutcomeTable, PairComparison
 from steelyard.analysis.numbers import about_text
@@ -172,20 +172,6 @@ def test_samples_with_the_score_in_one_run_alone_are_told_with_the_reason():
     )
     turned = only(run_of("r2", [*other_score, *given], "b"), baseline, score="polite").further.scores[0]
     assert (turned.score, turned.alone) == ("solve_rate", (0, 5))
-
-
-def test_json_counts_samples_without_a_pair_by_coarse_reasons_too():
-    before = [*(row(sample, 1) for sample in range(5)), row("z", 1)]
-    after = [row(0, 1), row(1, "error"), row(2, "not_applicable"), row(3, 1), row("w", 1)]
-    plain = json_value(only(run_of("r1", before, "a"), run_of("r2", after, "b")))
-    assert {name: plain[name] for name in LEFT_OUT} == {
-        "only_in_baseline": 2, "only_in_other": 1,
-        "left_out_errors": 1, "left_out_not_applicable": 1, "left_out_changed": 0,
-    }  # fmt: skip
-    polite = row(0, 1, name="polite")
-    runs = run_of("r1", [*before, polite], "a"), run_of("r2", [*after, polite], "b")
-    (score,) = json_value(only(*runs, score="polite"))["scores"]
-    assert (score["score"], score["left_out_errors"], score["left_out_not_applicable"]) == ("solve_rate", 1, 1)
 
 
 def test_a_sample_with_a_record_and_no_score_at_all_is_not_told_as_absent():
@@ -378,7 +364,7 @@ def test_a_comparison_is_the_same_each_time_and_plain_json():
     first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
     whole = {*PairComparison.__dataclass_fields__, "differs", "verdict", "claim", "sentence"}
-    whole = (whole | {*LEFT_OUT}) - {"overlap", "changed", "further", "conclusion"}
+    whole -= {"overlap", "changed", "further", "conclusion"}
     parts = {*SampleOverlap._fields, *ChangedIds.__dataclass_fields__, *FurtherDifferences.__dataclass_fields__}
     assert set(json.loads(first)["pairs"][0]) == whole | parts
     table = json.loads(json.dumps(json_value(compare(*table_runs(1, 2, 3, 4)))))["pairs"][0]["headline"]["table"]

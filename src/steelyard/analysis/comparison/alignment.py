@@ -17,7 +17,7 @@ refused, since it does not say which of them to pair.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -37,12 +37,6 @@ ID: Final = "id"
 CONTENT: Final = "content"
 _HARDLY_ANY: Final = 0.1
 """Below this share of common ids (of the smaller run's), equal ids are not taken for the same sample."""
-_LACKING: Final[frozenset[SampleState]] = frozenset({"absent", "no_score"})
-LEFT_OUT: Final = (
-    *("only_in_baseline", "only_in_other"),
-    *("left_out_errors", "left_out_not_applicable", "left_out_changed"),
-)
-"""Why samples make no pair: one run lacks them, both have them and a side failed, or another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,17 +255,6 @@ class UnpairedSamples(NamedTuple):
     n: int
     samples: tuple[str, ...]
 
-    @property
-    def reason(self) -> str:
-        """The coarse reason, one of `LEFT_OUT`."""
-        if self.other in _LACKING:
-            return "only_in_baseline"
-        if self.baseline in _LACKING:
-            return "only_in_other"
-        if self.other == "changed":
-            return "left_out_changed"
-        return "left_out_errors" if "failed" in {self.baseline, self.other} else "left_out_not_applicable"
-
 
 class SampleOverlap(NamedTuple):
     """How many samples two runs share, and why others make no pair.
@@ -310,7 +293,7 @@ def overlap_of(runs: AlignedRuns, score: str, over: Over, paired: int) -> Sample
     first, second = runs.first, runs.second
     has_rows = (before[first] > 0) & (after[second] > 0)
     shared = first[has_rows], second[has_rows]
-    unpaired = tuple(unpaired_samples(runs, score, over))
+    unpaired = tuple(_unpaired_samples(runs, score, over))
     return SampleOverlap(
         n_paired=paired,
         unpaired=unpaired,
@@ -320,7 +303,7 @@ def overlap_of(runs: AlignedRuns, score: str, over: Over, paired: int) -> Sample
     )
 
 
-def unpaired_samples(runs: AlignedRuns, score: str, over: Over) -> Iterator[UnpairedSamples]:
+def _unpaired_samples(runs: AlignedRuns, score: str, over: Over) -> Iterator[UnpairedSamples]:
     """The samples that make no pair on a score, by what the two runs have for them."""
     baseline, other = runs.baseline, runs.other
     before, after = (run.sums_of(score).states(over) for run in (baseline, other))
@@ -338,14 +321,6 @@ def unpaired_samples(runs: AlignedRuns, score: str, over: Over) -> Iterator[Unpa
         lacking = [STATE_CODES["no_score" if ident in without else "absent"] for ident in run.ids(alone)]
         states = np.stack([own[alone], np.array(lacking, dtype=own.dtype)])
         yield from _alike(run, alone, *(states if run is baseline else states[::-1]))
-
-
-def left_out(unpaired: Iterable[UnpairedSamples]) -> dict[str, int]:
-    """How many samples make no pair, for each of `LEFT_OUT`."""
-    counts = dict.fromkeys(LEFT_OUT, 0)
-    for part in unpaired:
-        counts[part.reason] += part.n
-    return counts
 
 
 def _alike(run: RunBySample, indices: Array, baseline: Array, other: Array) -> Iterator[UnpairedSamples]:

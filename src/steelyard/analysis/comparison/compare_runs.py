@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, align, left_out, overlap_of, unpaired_samples
+from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of
 from steelyard.analysis.comparison.comparison_values import (
     ChangedIds,
     Comparison,
@@ -321,11 +321,7 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
         valued = [run.sums_of(meaning.name).means(meaning.over)[indices] for run, indices in sides]
         alone = int((~np.isnan(valued[0])).sum()) - difference.n, int((~np.isnan(valued[1])).sum()) - difference.n
         verdict = verdict_of(difference, level)
-        reasons = left_out(unpaired_samples(runs, meaning.name, meaning.over))
-        errors, not_applicable = reasons["left_out_errors"], reasons["left_out_not_applicable"]
-        differences.append(
-            ScoreDifference(meaning.name, meaning.over, alone, errors, not_applicable, difference, verdict)
-        )
+        differences.append(ScoreDifference(meaning.name, meaning.over, alone, difference, verdict))
     return tuple(differences)
 
 

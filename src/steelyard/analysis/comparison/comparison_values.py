@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from steelyard.analysis.comparison.alignment import SampleOverlap, left_out
+from steelyard.analysis.comparison.alignment import SampleOverlap
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.settings import SettingDifference, phrases_of
 from steelyard.analysis.intervals import Mean
@@ -205,8 +205,6 @@ class ScoreDifference:
         score: its name.
         over: as in PairComparison.
         alone: samples of both runs (of turns: conversations) with a value in the baseline alone, and in the other.
-        left_out_errors: samples of both that are no pair because a side failed.
-        left_out_not_applicable: samples of both that are no pair for another reason.
         difference: over all pairs; its p-value is adjusted for all such scores of all runs.
         verdict: of that difference.
     """
@@ -214,8 +212,6 @@ class ScoreDifference:
     score: str
     over: Over
     alone: tuple[int, int]
-    left_out_errors: int
-    left_out_not_applicable: int
     difference: PairedDifference
     verdict: Verdict
 
@@ -330,7 +326,7 @@ class PairComparison(RunPair):
     def json_fields(self) -> dict[str, Any]:
         """The fields of its parts as its own."""
         unpaired = [part._asdict() for part in self.overlap.unpaired]
-        parts = self.overlap._asdict() | {"unpaired": unpaired} | left_out(self.overlap.unpaired)
+        parts = self.overlap._asdict() | {"unpaired": unpaired}
         parts |= field_values(self.changed) | field_values(self.further) | self.conclusion.json_fields()
         own = field_values(self, overlap="", changed="", further="", conclusion="")
         return own | parts | {"differs": self.differs}

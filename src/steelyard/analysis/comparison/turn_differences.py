@@ -46,12 +46,10 @@ class _Side(NamedTuple):
     Args:
         values: value of each turn that counts, with the number of its conversation.
         missing: number of the conversation of each turn without a known value.
-        failed: conversations that failed and have no turn that counts.
     """
 
     values: list[tuple[float, int]]
     missing: list[int]
-    failed: set[int]
 
 
 def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference | None:
@@ -70,10 +68,7 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
     shared = {unit for _, unit in sides[0].values} & {unit for _, unit in sides[1].values}
     alone = [len({unit for _, unit in side.values} - shared) for side in sides]
     difference = _compared(sides[0], sides[1], shared, info, level)
-    errors = len(sides[0].failed | sides[1].failed)
-    not_applicable = max(0, len(set(units)) - len(shared) - errors)
-    verdict = verdict_of(difference, level)
-    return ScoreDifference(score, over_of(info), (alone[0], alone[1]), errors, not_applicable, difference, verdict)
+    return ScoreDifference(score, over_of(info), (alone[0], alone[1]), difference, verdict_of(difference, level))
 
 
 def _units(side: RunBySample, indices: Any) -> list[int]:
@@ -89,20 +84,17 @@ def _units(side: RunBySample, indices: Any) -> list[int]:
 def _side(rows: Iterable[ScoreRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
     values: list[tuple[float, int]] = []
     missing: list[int] = []
-    failed: set[int] = set()
     counts_all = info.denominator == "all"
     for row in turn_rows((row for row in rows if row.sample in units), score):
         unit = units[row.sample]
         if row.value is not None:
             values.append((row.value, unit))
-        elif row.outcome == "error":
-            failed.add(unit)
         elif row.group and row.outcome in {"unparsed", "refused"}:
             if counts_all:
                 values.append((0.0, unit))
             if row.outcome == "unparsed" or not counts_all:
                 missing.append(unit)
-    return _Side(values, missing, failed - {unit for _, unit in values})
+    return _Side(values, missing)
 
 
 def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, level: float) -> PairedDifference:
