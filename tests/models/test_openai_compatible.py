@@ -100,6 +100,18 @@ def test_a_content_of_parts_is_their_text():
     )
 
 
+def test_a_content_that_is_no_text_is_its_json():
+    assert read(choice({"content": {"answer": "Orléans", "sure": True}})).text == '{"answer": "Orléans", "sure": true}'
+    assert read(choice({"content": {"type": "text", "text": "A"}})).text == "A"
+
+
+def test_a_stream_that_was_not_asked_for_says_what_to_write():
+    body = b'data: {"choices": [{"index": 0, "delta": {"content": "A"}}]}\n\ndata: [DONE]\n\n'
+    fault = fault_of(body)
+    assert "write stream: true" in fault.message
+    assert not fault.retry
+
+
 def test_an_empty_text_is_a_reply_and_no_content_is_not():
     assert read(choice({"content": ""})).text == ""
     fault = fault_of(choice({"content": None}, finish_reason="stop"))

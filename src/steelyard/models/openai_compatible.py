@@ -210,6 +210,9 @@ def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
         return filtered
     if streamed and (text := streamed_text(answer)) is not None:
         return reply_of(completion_in(text, answer), answer)
+    if not streamed and answer.body.startswith(b"data:"):
+        message = f"a stream came that was not asked for; if it always does, write stream: true: {quoted(answer.body)}"
+        raise mismatch(Fault("malformed", message, retry=False, billed=True), answer)
     return reply_of(parse_json(answer), answer)
 
 

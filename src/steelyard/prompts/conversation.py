@@ -237,13 +237,23 @@ def answer_of(value: Any) -> str | None:
 
 
 def content_text(content: Any) -> str:
-    """The text of a message's content, which may be a list of parts; parts that are not text are left out."""
+    """The text of a message's content, which may be a list of parts; parts that are not text are left out.
+
+    Content that is no text (a gateway may answer with the JSON that was asked for itself) is its JSON.
+
+    >>> content_text([{"type": "text", "text": "Paris"}]), content_text({"type": "text", "text": "Paris"})
+    ('Paris', 'Paris')
+    >>> content_text({"answer": "Paris", "sure": True})
+    '{"answer": "Paris", "sure": true}'
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple):
         texts = (part if isinstance(part, str) else mapping_or_empty(part).get("text") for part in content)
-        return "".join(str(text or "") for text in texts)
-    return "" if content is None else str(content)
+        return "".join(content_text(text) for text in texts)
+    if isinstance(content, Mapping) and is_typed_text(content):
+        return content_text(content["text"])
+    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)
 
 
 def transcript_of(value: Any) -> str:
