@@ -40,6 +40,11 @@ def test_runs_counts_unreadable_replies_beside_the_score(steelyard, write, says,
     head, mute, half, *_ = steelyard("runs", code=0).out.splitlines()
     assert head.split()[-2:] == ["score", "unreadable"]
     assert mute.split()[-4:] == ["rate", "0.0", "%", "20"]
+    refused = {"Question 1?": "I cannot answer this.", "Question 2?": "I cannot answer this."}
+    steelyard("run", write({"polite": says("A", **refused)}), code=0)
+    head, polite, *_ = steelyard("runs", "--last", 1, code=0).out.splitlines()
+    assert head.split()[-2:] == ["score", "refused"]
+    assert polite.split()[-2:] == ["%", "2"]
     assert half.split()[-5:] == ["Solve", "rate", "28.6", "%", "0"]
 
 

@@ -28,7 +28,7 @@ def compared(tmp_path_factory):
     """compared("base", "near"): the text of the page of these runs, without markup."""
 
     def right(sample, output):
-        said, outcome = output.value.split()[0], {"hm": "unparsed", "none": "not_applicable"}
+        said, outcome = output.value.split()[0], {"hm": "unparsed", "none": "not_applicable", "cannot": "refused"}
         return Score("right", None, outcome=outcome[said]) if said in outcome else Score("right", float(said == "yes"))
 
     right.score_infos = (ScoreInfo("right", (0, 1), threshold=1, denominator="all"),)
@@ -39,6 +39,7 @@ def compared(tmp_path_factory):
         "far": lambda no: "yes",
         "bad": lambda no: "no",
         "mumbling": lambda no: "hm" if no % 2 else "yes" if no % 3 == 0 else "no",
+        "refusing": lambda no: "cannot" if no < 2 else "no",
         "partly": lambda no: "none" if no >= 20 else "no",
     }
     store = tmp_path_factory.mktemp("compared") / "c.db"
@@ -93,6 +94,13 @@ def test_the_claim_stands_before_its_explanation_and_neither_is_repeated(compare
 def test_what_became_worse_is_the_first_step_only_of_a_run_that_is_worse(compared, baseline, other, is_first):
     [attributes] = re.findall(r"<a([^>]*)>See the \d+ that became worse", compared(baseline, other, as_markup=True))
     assert ('class="btn first"' in attributes) == is_first
+
+
+def test_refused_replies_are_counted_beside_the_rates(compared):
+    assert "Refused" not in compared("base", "near").partition("Sample by sample")[0]
+    page = compared("base", "refusing").partition("Sample by sample")[0]
+    assert "Count Refused base baseline" in page
+    assert "0 of 30 2" in page
 
 
 def test_three_runs_and_more_are_named_by_their_claims(compared):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_COUNTS: Final = frozenset(("done", "errors", "unreadable"))
+_COUNTS: Final = frozenset(("done", "errors", "unreadable", "refused"))
 """Columns of numbers in the list of runs."""
 
 
@@ -84,6 +84,8 @@ def print_runs(to: Console, shown: Sequence[Run], figures: Mapping[str, ListFigu
         shown: the runs.
         figures: run's id -> what is stored of a run that has ended.
     """
+    without = {"unreadable": "unparsed", "refused": "refused"}
+    missing = {name: key for name, key in without.items() if any(getattr(row, key) for row in figures.values())}
     rows = [
         [
             run.id,
@@ -94,16 +96,14 @@ def print_runs(to: Console, shown: Sequence[Run], figures: Mapping[str, ListFigu
             f"{run.done}/{run.planned}",
             str(run.errors),
             _score(figures.get(run.id)),
-            str(figures[run.id].unparsed) if run.id in figures else MISSING,
+            *(str(getattr(figures[run.id], key)) if run.id in figures else MISSING for key in missing.values()),
         ]
         for run in shown
     ]
-    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors", "score", "unreadable"]
+    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors", "score", *missing]
     column_of = {name: column for column, name in enumerate(columns)}
     least = ("state", "started (UTC)") if {row[4] for row in rows} == {"finished"} else ("started (UTC)", "state")
     droppable = [column_of[name] for name in (*least, "suite", "errors", "score")]
-    if not any(listed.unparsed for listed in figures.values()):
-        columns = columns[:-1]
     shown_columns = fitting_columns(
         columns, rows, to.width, elastic=[column_of["suite"], column_of["target"]], droppable=droppable
     )

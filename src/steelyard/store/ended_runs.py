@@ -76,6 +76,7 @@ class ListFigures:
         output_tokens: see there.
         latency: of the target; None where nothing was measured.
         unparsed: replies in which the headline score found no verdict.
+        refused: replies that a model or a content filter refused.
     """
 
     score: str = ""
@@ -87,6 +88,7 @@ class ListFigures:
     output_tokens: int = 0
     latency: Latency | None = None
     unparsed: int = 0
+    refused: int = 0
 
     @classmethod
     def of(cls, summary: RunSummary, latency: Latency | None) -> ListFigures:
@@ -103,6 +105,7 @@ class ListFigures:
             output_tokens=summary.counts.output_tokens,
             latency=latency,
             unparsed=score.unparsed if score else 0,
+            refused=score.refused if score else 0,
         )
 
     @classmethod

@@ -36,6 +36,8 @@ _MOST_SAMPLES: Final = 20_000
 """Samples up to which a chart is drawn: reading more values takes longer than a page may."""
 _ROOM: Final = 0.05
 """Share of a scale added at its ends, so that points there are not cut off."""
+_MISSING: Final = (("unparsed", "Unreadable"), ("refused", "Refused"), ("errors", "Errors"))
+"""Counts beside a rate: an attribute of its summary, and the heading."""
 _WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
@@ -57,7 +59,11 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             baseline=runs[0],
             summaries=summaries,
             comparison=compared,
-            unread=any((rate := summary.rate(compared.score)) and rate.unparsed for summary in summaries),
+            missing=[
+                (key, title)
+                for key, title in _MISSING
+                if any((rate := summary.rate(compared.score)) and getattr(rate, key) for summary in summaries)
+            ],
             settings={pair.other: settings_section(pair) for pair in compared.pairs},
             linked={pair.other for pair in compared.pairs if _is_linked(pair, runs[0])},
             scatters=scatters,

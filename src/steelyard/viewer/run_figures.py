@@ -49,6 +49,7 @@ class RunFigures:
         latency: median; "" where nothing was measured.
         latency_of: what was measured, and its 95th percentile.
         unparsed: replies in which the headline score found no verdict.
+        refused: replies that a model or a content filter refused.
         fault: why there are none of the others.
     """
 
@@ -62,6 +63,7 @@ class RunFigures:
     latency: str = ""
     latency_of: str = ""
     unparsed: int = 0
+    refused: int = 0
     fault: str = ""
 
 
@@ -191,7 +193,7 @@ def _counted_figures(run: Run) -> RunFigures:
     info = run.score_infos.get(name)
     value, share = score.mean(info), score.is_share(info)
     tokens, name = (run.row.input_tokens, run.row.output_tokens), name if value is not None else ""
-    return figures_of(run, ListFigures(name, value, None, share, {}, *tokens, unparsed=score.unparsed))
+    return figures_of(run, ListFigures(name, value, None, share, {}, *tokens, None, score.unparsed, score.refused))
 
 
 def _against(baseline: Run, run: Run) -> BaselineDifference:
@@ -234,6 +236,7 @@ def figures_of(run: Run, values: ListFigures) -> RunFigures:
         latency=seconds_text(values.latency.p50) if values.latency else "",
         latency_of=_latency_of(values.latency) if values.latency else "",
         unparsed=values.unparsed,
+        refused=values.refused,
     )
 
 
