@@ -13,17 +13,17 @@ FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
-# Each worker reads its share of the files, in three parts: what a worker has read stays in its memory. Without bytecode
+# Each process reads its share of the files, in three parts: what it has read stays in its memory. Without bytecode
 # every program that a test starts would compile ours again, which takes longer than most of them run. pytest does not
 # ignore a folder that is named as an argument, hence the filter.
-test: SHARED = -q -n 4 --dist each --share -o console_output_style=classic --ignore=tests/foreign
+test: SHARES = $(BIN)/python -m tests.shares 4 -q -o console_output_style=classic --ignore=tests/foreign
 test: UNITS = -m "not browser and not scale"
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.tools
 	@$(BIN)/python -m tests.servers
-	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks without $(filter-out tests/foreign,$(wildcard tests/[a-r]*)) src
-	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks without tests/[!a-r]*
-	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks only tests
+	$(SHARES) $(UNITS) --frameworks without $(filter-out tests/foreign,$(wildcard tests/[a-r]*)) src
+	$(SHARES) $(UNITS) --frameworks without tests/[!a-r]*
+	$(SHARES) $(UNITS) --frameworks only tests
 
 # The same with many more repetitions and new random examples: for the night, or before a release.
 .PHONY: test-thorough

@@ -11,6 +11,7 @@ import signal
 import socket
 import zlib
 from functools import cache
+from pathlib import Path
 
 import jinja2
 import pytest
@@ -48,7 +49,7 @@ def pytest_addoption(parser):
         "--frameworks", choices=("with", "without", "only"), default="with", help="tests that import a large framework"
     )
     parser.addoption(
-        "--share", action="store_true", help="with `-n N --dist each`: each worker reads its share of the files"
+        "--share", metavar="NUMBER/PROCESSES", help="read this share of the files, from 0, as tests.shares"
     )
 
 
@@ -56,26 +57,25 @@ def pytest_configure(config):
     # A shell lets what it starts in the background ignore Ctrl-C, and the programs that tests stop would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    worker = getattr(config, "workerinput", None)
-    if worker is not None and config.getoption("share"):
+    if share := config.getoption("share", None):
+        number, processes = map(int, share.split("/"))
         by_framework = config.getoption("frameworks") == "only"
-        share = Share(int(worker["workerid"].removeprefix("gw")), worker["workercount"], by_framework=by_framework)
-        config.pluginmanager.register(share)
+        config.pluginmanager.register(Share(number, processes, by_framework=by_framework))
 
 
 class Share:
-    """Leaves out the files of other workers. A plugin, as hooks of this file are not asked about files of `src`.
+    """Leaves out the files of other processes. A plugin, as hooks of this file are not asked about files of `src`.
 
     Args:
-        worker: its number, from 0.
-        workers: how many there are.
+        number: of this process, from 0.
+        processes: how many there are.
         by_framework: by what they import, so that neither of two processes imports all; else by their names, which
             shares out about as many files to each, and the same on every machine.
     """
 
-    def __init__(self, worker, workers, *, by_framework):
-        self.worker = worker
-        self.workers = workers
+    def __init__(self, number, processes, *, by_framework):
+        self.number = number
+        self.processes = processes
         self.by_framework = by_framework
 
     def pytest_ignore_collect(self, collection_path):
@@ -87,19 +87,19 @@ class Share:
     def pytest_collection_modifyitems(self, items):
         """Also those of files that are named as arguments, which pytest never ignores."""
         slow = [item for item in items if _is_slow(item.path)]
-        mine = slow[self.worker :: self.workers]
+        mine = slow[self.number :: self.processes]
         items[:] = mine + [item for item in items if not _is_slow(item.path) and self._has(item.path)]
 
     def _has(self, path):
         number = zlib.crc32(path.name.encode())
         if self.by_framework:
-            number = number % (self.workers // 2) * 2 + _is_of_tables(path)
-        return number % self.workers == self.worker
+            number = number % (self.processes // 2) * 2 + _is_of_tables(path)
+        return number % self.processes == self.number
 
 
 @cache
 def _is_slow(path):
-    """Whether tests of a file mostly wait, for processes that they kill: each worker takes its share of them."""
+    """Whether tests of a file mostly wait, for processes that they kill: each share has its part of them."""
     return "@pytest.mark.slow" in path.read_text(encoding="utf-8")
 
 
@@ -164,8 +164,8 @@ def _templates_are_compiled_once():
         yield
 
 
-@pytest.fixture(autouse=True)
-def _only_loopback(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def _only_loopback():
     """A test that reaches for the network fails with the address it wanted."""
     connect, lookup = socket.socket.connect, socket.getaddrinfo
 
@@ -179,16 +179,21 @@ def _only_loopback(monkeypatch):
             raise socket.gaierror(f"a test looked up {host}")
         return lookup(host, *rest, **more)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        patch.setattr(socket, "getaddrinfo", guarded_lookup)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_state(tmp_path_factory):
-    """What tests give to commands is not noted in the home of whoever runs them."""
+    """What tests give to commands is not noted in the home of whoever runs them, whose keys no test finds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        for name in tuple(os.environ):
+            if name.endswith("_API_KEY"):
+                patch.delenv(name)
         yield
 
 
@@ -202,9 +207,9 @@ def tmp_path(tmp_path_factory, request):
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path, monkeypatch):
+def _own_folder(tmp_path):
     """Every test works in a folder of its own, so that no store of another is found."""
-    monkeypatch.chdir(tmp_path)
-    for name in tuple(os.environ):
-        if name.endswith("_API_KEY"):
-            monkeypatch.delenv(name)
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield
+    os.chdir(before)
