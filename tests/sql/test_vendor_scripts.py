@@ -465,18 +465,18 @@ def test_backslashes_of_mysql_are_read_as_mysql_does_even_where_the_script_would
 @pytest.mark.parametrize(
     "text",
     [
-        "(" * 50_000,
-        "'" * 50_001,
-        "CREATE TABLE `t` (`a` int " + "(" * 5_000 + ") ENGINE=InnoDB;",
-        "/*!50001 " * 8_000,
-        "CREATE TABLE [dbo].[t] ([a] int)\nGO\n" + "INSERT " * 8_000,
-        "COPY t FROM stdin;\n" + "\t" * 100_000,
-        "$a$" * 8_000,
-        "".join(f"$t{at}$ " for at in range(8_000)),
-        "\n" * 200_000,
-        "E'" + "\\" * 50_001,
-        "DELIMITER ;;\n" * 5_000,
-        "[" * 200_000,
+        "(" * 20_000,
+        "'" * 20_001,
+        "CREATE TABLE `t` (`a` int " + "(" * 2_000 + ") ENGINE=InnoDB;",
+        "/*!50001 " * 3_000,
+        "CREATE TABLE [dbo].[t] ([a] int)\nGO\n" + "INSERT " * 3_000,
+        "COPY t FROM stdin;\n" + "\t" * 40_000,
+        "$a$" * 3_000,
+        "".join(f"$t{at}$ " for at in range(3_000)),
+        "\n" * 80_000,
+        "E'" + "\\" * 20_001,
+        "DELIMITER ;;\n" * 2_000,
+        "[" * 80_000,
         "CREATE TABLE t (a int);\nCOPY t (" + "a" * 100,
         "CREATE TABLE t (a int, UNIQUE (a) WITH (b=" + "bbbbbb=" * 20,
     ],
@@ -488,7 +488,7 @@ def test_hostile_texts_are_cut_and_read_in_little_time(text, vendor):
     for _ in split_dump(text, vendor):
         pass
     translate_dump(text, vendor, "sqlite")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 1  # a fifth of it where the time grows with the length alone
 
 
 @pytest.mark.parametrize(

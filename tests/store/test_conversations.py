@@ -55,18 +55,18 @@ def write(folder, where):
     )  # fmt: skip
 
 
-def test_a_killed_conversation_goes_on_with_the_turn_that_was_in_flight(where, tmp_path, monkeypatch):
-    steelyard = write(tmp_path, where)
+def test_a_killed_conversation_goes_on_with_the_turn_that_was_in_flight(on_file, tmp_path, monkeypatch):
+    steelyard = write(tmp_path, on_file)
     (tmp_path / "kill_at.txt").write_text("5", encoding="utf-8")
     killed = steelyard("run", "talk.json")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     (tmp_path / "kill_at.txt").unlink()
     monkeypatch.syspath_prepend(tmp_path)
-    command_here(tmp_path, "resume", "--store", where, "--quiet")
+    command_here(tmp_path, "resume", "--store", on_file, "--quiet")
     sys.modules.pop("talked_to", None)
     calls = (tmp_path / "calls.txt").read_text(encoding="utf-8").splitlines()
     assert calls == ["a 1", "a 3", "a 5", "b 1", "b 3", "b 3", "b 5"], "only the fifth call is made again"
-    with Store(where) as store:
+    with Store(on_file) as store:
         [run] = store.runs()
         records = list(run.records())
     assert [record.failure for record in records] == [None, None]

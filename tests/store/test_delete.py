@@ -116,7 +116,7 @@ with Store(sys.argv[1]) as store:
 @pytest.mark.slow
 def test_killed_at_any_moment_a_run_is_there_or_gone(where):
     kept = run_over(SAMPLES[:20], where)
-    for wait in (0, *times((0.01,), (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)), "until it is done"):
+    for wait in (*times((0.01,), (0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)), "until it is done"):
         run = run_over(SAMPLES[10:], where, fresh=True, repeats=2)
         process = subprocess.Popen(
             [sys.executable, "-c", DELETE, str(where)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

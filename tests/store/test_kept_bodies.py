@@ -9,6 +9,7 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 import pytest
+from tests.command_here import command_here
 from tests.threaded_server import serving
 
 from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, SteelyardError, Store, Suite, evaluate
@@ -252,7 +253,7 @@ def test_a_resume_refuses_another_mapping_unless_that_is_allowed(where):
 
 
 @pytest.mark.slow
-def test_what_a_killed_run_was_answered_is_read_again(where, tmp_path):
+def test_what_a_killed_run_was_answered_is_read_again(on_file, tmp_path):
     (tmp_path / "exam.csv").write_text(
         "id,question,A,B,answer\n" + "".join(f"q{n},Question {n}?,one,two,B\n" for n in range(60)), encoding="utf-8"
     )
@@ -269,7 +270,7 @@ def test_what_a_killed_run_was_answered_is_read_again(where, tmp_path):
             "run",
             "--quiet",
             "--store",
-            str(where),
+            str(on_file),
         ]
         process = subprocess.Popen([*command, "message_id.json"], cwd=tmp_path)
         deadline = time.monotonic() + 60
@@ -278,8 +279,8 @@ def test_what_a_killed_run_was_answered_is_read_again(where, tmp_path):
         process.kill()
         process.wait()
         time.sleep(0.2)
-        subprocess.run([*command, "text.json"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+        command_here(tmp_path, "run", "--quiet", "--store", on_file, "text.json")
     assert 60 <= len(asked) <= 64
-    with Store(where) as store:
+    with Store(on_file) as store:
         assert set(outputs(store.run("latest"))) == {"B"}
         assert store.run("latest").summary().counts.from_journal >= 16

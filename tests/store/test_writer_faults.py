@@ -156,7 +156,7 @@ def test_a_fault_at_any_statement_leaves_a_consistent_store_that_a_resume_comple
         if failed is not None:
             told.add(str(failed).replace(str(folder), "here"))
         assert N <= asked <= N + 8
-        at += 1 if at < 12 else times(8, 4)  # every statement of the first transactions, then some of the many alike
+        at += 1 if at < 12 else times(16, 4)  # every statement of the first transactions, then some of the many alike
     assert at > 30
     assert all("database or disk is full" in text for text in told)
 

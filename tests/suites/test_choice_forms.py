@@ -292,7 +292,7 @@ def test_what_is_written_gives_the_same_questions_in_every_format(tmp_path, rows
 
 
 @given(_ROWS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(2, 50))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(1, 50))
 def test_what_is_written_as_parquet_gives_the_same_questions(tmp_path, rows):
     assert_read_back(tmp_path, rows, ("parquet",))  # by two processes of a second each
 

@@ -33,7 +33,8 @@ def fill(place, n=12):
 
 
 @pytest.fixture
-def viewer(filled):  # noqa: F811
+def on_each(filled):  # noqa: F811
+    """A viewer of a store of each kind, for what writes."""
     with serving(filled(fill)) as served:
         yield served
 
@@ -116,8 +117,8 @@ def plain(page):
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
-def test_a_run_without_an_error_analysis_shows_the_form_that_draws_one(viewer):
-    ann, one, other = reader_of(viewer, ""), run_of(viewer), run_of(viewer, "first")
+def test_a_run_without_an_error_analysis_shows_the_form_that_draws_one(on_file):
+    ann, one, other = reader_of(on_file, ""), run_of(on_file), run_of(on_file, "first")
     assert f'href="/codes/{one.id}"' in ann(f"/run/{one.id}")[2]
     assert 'href="/codes"' in ann("/")[2]
     page = ann(f"/codes/{one.id}")[2]
@@ -127,7 +128,7 @@ def test_a_run_without_an_error_analysis_shows_the_form_that_draws_one(viewer):
     status, headers, _ = ann(f"/codes/{one.id}/draw", "POST", fields)
     assert status == 303
     assert "steelyard_author=" in headers["set-cookie"]
-    [coding] = codings.codings(viewer.store)
+    [coding] = codings.codings(on_file.store)
     assert headers["location"] == f"/codes/{coding.id}"
     assert (coding.author, len(coding.items), sorted(coding.drawn)) == ("Zoë", 10, sorted([one.id, other.id]))
     assert [how["seed"] for how in coding.drawn.values()] == [5, 5]
@@ -160,9 +161,9 @@ def test_a_draw_that_cannot_be_meant_is_shown_again_with_what_is_wrong(on_file, 
     assert codings.codings(on_file.store) == []
 
 
-def test_notes_go_from_one_record_to_the_next(viewer):
-    coding = drawn(viewer)
-    ann = Reader(viewer, coding)
+def test_notes_go_from_one_record_to_the_next(on_file):
+    coding = drawn(on_file)
+    ann = Reader(on_file, coding)
     items = [item.num for item in coding.items]
     first_place = ann.ask(f"{ann.base}/name", "POST", {"name": "ann", "mode": ""})[1]["location"]
     assert first_place == f"{ann.base}/i/{items[0]}"
@@ -174,7 +175,7 @@ def test_notes_go_from_one_record_to_the_next(viewer):
     # Going on without a word passes the record over; the next one without a note follows, from the start at the end.
     assert ann.send(items[2])[1]["location"] == f"{ann.base}/i/{items[3]}"
     assert ann.send(items[-1])[1]["location"] == f"{ann.base}/i/{items[2]}"
-    state = state_of(viewer, coding)
+    state = state_of(on_file, coding)
     assert {item: note.text for item, note in state.notes.items()} == {
         items[0]: "the wrong letter\nand no reason",
         items[1]: "",
@@ -186,18 +187,18 @@ def test_notes_go_from_one_record_to_the_next(viewer):
     assert "8 of 8 records noted, 7 with an error, 7 of these under no error type yet" in plain(ann.ask(ann.base)[2])
 
 
-def test_notes_are_put_under_codes_by_press_and_by_name(viewer):
-    coding = drawn(viewer)
-    ann = Reader(viewer, coding)
+def test_notes_are_put_under_codes_by_press_and_by_name(on_each):
+    coding = drawn(on_each)
+    ann = Reader(on_each, coding)
     one, two, three, four = (item.num for item in coding.items[:4])
     # The note and the code that is made for it come with one press.
     assert ann.send(one, "cites nothing", name="No source", do="save")[1]["location"].endswith(f"/i/{one}")
-    [code] = state_of(viewer, coding).adopted
+    [code] = state_of(on_each, coding).adopted
     assert f'value="{code.id}" data-key="1" aria-pressed="true"' in ann.page(one)
     ann.send(two, "no source at all", code=code.id)
     ann.send(three, "wrong letter", do="save")
     ann.send(four, "cites a wrong one", name="  no SOURCE ", do="save")
-    state = state_of(viewer, coding)
+    state = state_of(on_each, coding)
     assert {item: note.code for item, note in state.notes.items()} == {
         one: code.id,
         two: code.id,
@@ -242,15 +243,15 @@ def test_a_code_without_a_note_or_a_blank_note_says_what_to_do(on_file):
     assert state_of(on_file, coding).notes[item].text == "wrong letter, again"
 
 
-def test_withdrawing_takes_back_the_readers_own_last_note(viewer):
-    coding = drawn(viewer)
-    ann, bob = Reader(viewer, coding), Reader(viewer, coding, "bob")
+def test_withdrawing_takes_back_the_readers_own_last_note(on_file):
+    coding = drawn(on_file)
+    ann, bob = Reader(on_file, coding), Reader(on_file, coding, "bob")
     one, two, three = (item.num for item in coding.items[:3])
     ann.send(one, "first")
     ann.send(two, "second")
     bob.send(three, "third")
     assert ann.ask(f"{ann.base}/withdraw", "POST")[1]["location"] == f"{ann.base}/i/{two}"
-    assert [note.text for note in state_of(viewer, coding).notes.values()] == ["first", "third"]
+    assert [note.text for note in state_of(on_file, coding).notes.values()] == ["first", "third"]
     assert "Earlier notes: 1" in plain(ann.page(two))
     ann.ask(f"{ann.base}/withdraw", "POST")
     status, _, page = ann.ask(f"{ann.base}/withdraw", "POST")
@@ -258,23 +259,23 @@ def test_withdrawing_takes_back_the_readers_own_last_note(viewer):
     assert "ann has no note in this error analysis" in page
 
 
-def test_two_tabs_of_one_reader_lose_no_note(viewer):
-    coding = drawn(viewer)
-    ann, item = Reader(viewer, coding), coding.items[0].num
+def test_two_tabs_of_one_reader_lose_no_note(on_each):
+    coding = drawn(on_each)
+    ann, item = Reader(on_each, coding), coding.items[0].num
     ann.send(item, "of the first tab", seen="0")
     status, _, page = ann.send(item, "of the second tab", seen="0")
     assert status == 422
     assert "Since you opened this page ann noted “of the first tab”" in plain(page)
     assert "of the second tab" in page
-    assert state_of(viewer, coding).notes[item].text == "of the first tab"
+    assert state_of(on_each, coding).notes[item].text == "of the first tab"
     seen = re.search(r'name="seen" value="(\d+)"', page)[1]
     assert ann.send(item, "of the second tab", seen=seen)[0] == 303
-    state = state_of(viewer, coding)
+    state = state_of(on_each, coding)
     assert state.notes[item].text == "of the second tab"
     assert [note.text for note in state.earlier[item]] == ["of the first tab"]
     # The same text from both is not a conflict, and is stored once.
     assert ann.send(item, "of the second tab", seen="0")[0] == 303
-    assert state_of(viewer, coding).last == state.last
+    assert state_of(on_each, coding).last == state.last
 
 
 def test_two_tabs_that_define_one_code_lose_no_definition(on_file):
@@ -302,10 +303,10 @@ def test_hidden_characters_are_shown_and_not_replaced(on_file):
     assert (state.notes[item].text, state.last) == (hidden, before)
 
 
-def test_what_was_typed_on_a_run_that_was_deleted_meanwhile_is_shown(viewer):
-    coding = drawn(viewer)
-    ann, item = Reader(viewer, coding), coding.items[0].num
-    delete_runs(viewer.store, [run_of(viewer)])
+def test_what_was_typed_on_a_run_that_was_deleted_meanwhile_is_shown(on_file):
+    coding = drawn(on_file)
+    ann, item = Reader(on_file, coding), coding.items[0].num
+    delete_runs(on_file.store, [run_of(on_file)])
     status, _, page = ann.ask(f"{ann.base}/i/{item}", "POST", {"text": "a long thought", "seen": "0", "do": "save"})
     assert status == 422
     assert "its run was deleted" in plain(page)
@@ -351,14 +352,14 @@ def coded(viewer, names=("No source", "Wrong letter")):
     return ann, [state_of(viewer, coding).named(name).id for name in names], items
 
 
-def test_a_code_is_renamed_split_merged_and_dropped(viewer):
-    ann, (source, letter), items = coded(viewer)
+def test_a_code_is_renamed_split_merged_and_dropped(on_each):
+    ann, (source, letter), items = coded(on_each)
     assert ann.change(source, do="edit", name="Cites nothing", definition="No source where one is asked for")[0] == 303
     place = ann.change(source, do="split", name="Wrong source", items=items[0:4:2])[1]["location"]
     split = place.rpartition("/")[2]
     assert "split from Cites nothing" in plain(ann.ask(place)[2])
     ann.change(source, do="move", into=letter, items=[items[4]])
-    state = state_of(viewer, ann.coding)
+    state = state_of(on_each, ann.coding)
     assert [state.notes[item].code for item in items] == [split, letter, split, letter, letter, letter, source, letter]
     assert ann.change(letter, do="merge", into=source)[1]["location"].endswith(f"/c/{source}")
     assert "was merged" in plain(ann.ask(f"{ann.base}/c/{letter}")[2])
@@ -378,11 +379,11 @@ def test_a_code_is_renamed_split_merged_and_dropped(viewer):
         (source, {"do": "install"}, "try it first"),
         (letter, {"do": "drop"}, "it was merged"),
     ):
-        before = state_of(viewer, ann.coding).last
+        before = state_of(on_each, ann.coding).last
         status, _, page = ann.change(code, **fields)
         assert status == 422, fields
         assert said.casefold() in plain(page).casefold(), fields
-        assert state_of(viewer, ann.coding).last == before
+        assert state_of(on_each, ann.coding).last == before
     assert ann.change(source, do="explode")[0] == 400
 
 
@@ -395,14 +396,14 @@ def test_shares_are_weighted_back_and_saturation_is_drawn(on_file):
     assert "Do further notes bring new error types?" in page
 
 
-def test_what_a_model_proposes_counts_once_a_person_adopts_it(viewer):
-    coding = drawn(viewer)
-    ann = Reader(viewer, coding)
+def test_what_a_model_proposes_counts_once_a_person_adopts_it(on_file):
+    coding = drawn(on_file)
+    ann = Reader(on_file, coding)
     items = [item.num for item in coding.items]
     for item in items[:4]:
         ann.send(item, "no source")
     kept, other = codings.propose_codes(
-        viewer.store, coding, [("No source", "None named", items[:3]), ("Rude", "", items[3:4])], author="judge-1"
+        on_file.store, coding, [("No source", "None named", items[:3]), ("Rude", "", items[3:4])], author="judge-1"
     )
     page = plain(ann.ask(ann.base)[2])
     assert "No source proposed Adopt Drop 3 None named model:judge-1" in page
@@ -410,17 +411,17 @@ def test_what_a_model_proposes_counts_once_a_person_adopts_it(viewer):
     assert "It counts once a person adopts it" in plain(ann.ask(f"{ann.base}/c/{kept.id}")[2])
     assert ann.ask(f"{ann.base}/proposed", "POST", {"adopt": kept.id})[0] == 303
     assert ann.ask(f"{ann.base}/proposed", "POST", {"drop": other.id})[0] == 303
-    state = state_of(viewer, coding)
+    state = state_of(on_file, coding)
     assert ([code.name for code in state.adopted], state.proposed, len(state.uncoded)) == (["No source"], (), 1)
     assert ann.ask(f"{ann.base}/proposed", "POST", {"drop": kept.id})[0] == 422
     assert ann.ask(f"{ann.base}/proposed", "POST", {})[0] == 400
 
 
-def test_a_code_becomes_a_judge_that_waits_for_its_trial(viewer):
-    ann, (source, _), items = coded(viewer)
+def test_a_code_becomes_a_judge_that_waits_for_its_trial(on_file):
+    ann, (source, _), items = coded(on_file)
     fields = {"score": "no_source", "definition": 'Names no "source"'}
     assert ann.change(source, do="judge", items=items[0:4:2], **fields)[0] == 303
-    scorer = state_of(viewer, ann.coding).codes[source].scorer
+    scorer = state_of(on_file, ann.coding).codes[source].scorer
     assert scorer.config == {
         "error_code": {"name": "no_source", "definition": 'Names no "source"', "examples": ["note 0", "note 2"]}
     }
@@ -458,10 +459,10 @@ def test_a_code_becomes_a_pattern(on_file):
     assert "--model MODEL" not in page
 
 
-def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_person(viewer):
-    ann, (source, _), items = coded(viewer)
+def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_person(on_each):
+    ann, (source, _), items = coded(on_each)
     ann.change(source, do="pattern", score="any_letter", pattern="answer is")
-    where = viewer.store.path  # noqa: F811  # of this viewer
+    where = on_each.store.path  # noqa: F811  # of this viewer
     try_code(where, TrialPlan(f"{ann.coding.id}/{source}"), how=RunConfig(store=where), author="ann")
     page = plain(ann.ask(f"{ann.base}/c/{source}")[2])
     outputs = {item.num: item.sample != "q0006" for item in ann.coding.items}  # of q0006 the output is "Hm."
@@ -475,18 +476,18 @@ def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_perso
     assert "Installed by ann" in page
     assert 'pattern: "answer is"' in page
     # Another scorer has to be tried again, and the run of a trial may be deleted.
-    run = state_of(viewer, ann.coding).codes[source].scorer.run
-    delete_runs(viewer.store, [viewer.store.run(run)])
+    run = state_of(on_each, ann.coding).codes[source].scorer.run
+    delete_runs(on_each.store, [on_each.store.run(run)])
     assert "(TPR)" not in plain(ann.ask(f"{ann.base}/c/{source}")[2])
     ann.change(source, do="pattern", score="any_letter", pattern="answer")
     assert "Not tried yet" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
 
 
-def test_a_stored_scorer_that_is_none_is_not_shown_to_be_copied(viewer):
-    ann, (source, _), _ = coded(viewer)
+def test_a_stored_scorer_that_is_none_is_not_shown_to_be_copied(on_file):
+    ann, (source, _), _ = coded(on_file)
     ann.change(source, do="pattern", score="any_letter", pattern="answer is")
     change = "UPDATE event SET body = replace(body, 'error_pattern', 'command') WHERE body LIKE '%error_pattern%'"
-    viewer.store.writer.change(lambda batch: batch.connection.execute(change))
+    on_file.store.writer.change(lambda batch: batch.connection.execute(change))
     status, _, page = ann.ask(f"{ann.base}/c/{source}")
     assert (status, "command:" in page) == (404, False)
     assert "a code&#39;s scorer is one of" in page

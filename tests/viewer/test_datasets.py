@@ -44,9 +44,14 @@ def run(folder, store, name="questions.jsonl", config=CONFIG):
     )[0]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def store(request, tmp_path):
-    return tmp_path / "s.db" if request.param == "sqlite" else request.getfixturevalue("on_server")
+    """A file, as pages do not depend on the database; `ON_EACH` is for what several people write."""
+    database = getattr(request, "param", "sqlite")
+    return tmp_path / "s.db" if database == "sqlite" else request.getfixturevalue("on_server")
+
+
+ON_EACH = pytest.mark.parametrize("store", ["sqlite", "postgres"], indirect=True)
 
 
 @pytest.fixture
@@ -117,6 +122,7 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@ON_EACH
 def test_a_draft_becomes_a_new_file_beside_its_parent_with_all_that_was_done(viewer, folder):
     before = (folder / "questions.jsonl").read_bytes()
     assert change(viewer, "q1", **{"cell-1": "What is 1 + 1?"})[0] == 303
@@ -188,6 +194,7 @@ def test_what_changed_is_shown_word_by_word(on_file):
     assert "1 changed, 2 the same" in page
 
 
+@ON_EACH
 def test_two_tabs_on_one_row_lose_nothing(viewer):
     first, second = opened(viewer, "q1"), opened(viewer, "q1")
     assert change(viewer, "q1", form=first, author="ann", **{"cell-1": "Ann asks?"})[0] == 303
@@ -234,6 +241,7 @@ def test_what_was_typed_into_a_row_that_is_gone_is_shown(on_file):
     assert "typed-xyz" in answer
 
 
+@ON_EACH
 def test_two_people_who_add_the_same_id_both_keep_their_text(viewer):
     new = {"id": "q9", "cell-1": "Is water wet?", "cell-2": '["yes", "no"]', "cell-3": "A"}
     assert change(viewer, "", at="new", form=new)[0] == 303

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 from tests.report.judging_suite import pairwise_runs
-from tests.store.conftest import _filled, filled, on_server, schema, server, where  # noqa: F401  # fixtures
+from tests.store.conftest import _filled, filled, on_file  # noqa: F401  # fixtures
 from tests.viewer.conftest import serving
 
 from steelyard import ExactMatch, Judge, Label, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
@@ -41,6 +41,12 @@ def fill(place):
         said = [Label(f"q{at}", "correct", "fail" if at % 4 == 0 else "pass", "ann", AT) for at in range(35)]
         add_labels(store, stored, said)
         evaluate_suite(judges_suite(stored, FILE, answered_samples(stored)), how=RunConfig(store=place))
+
+
+@pytest.fixture
+def where(on_file):  # noqa: F811  # a fixture
+    """A file, as pages do not depend on the database."""
+    return on_file
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ def test_a_store_that_a_worker_cannot_reach_is_named_before_a_call(run_where_wor
 def test_samples_that_kill_their_worker_end_the_run(on_server):
     """A first record of any worker counted for all later deaths: workers were started again for ever."""
     with pytest.raises(StoreError, match=r"worker \d died 6 times without a record"):
-        evaluate(deadly, [Sample(f"q{n}", "?", "yes") for n in range(40)], [ExactMatch()], store=on_server, workers=2)
+        evaluate(deadly, [Sample(f"q{n}", "?", "yes") for n in range(40)], [ExactMatch()], store=on_server, workers=1)
     with Store(on_server) as store:
         (run,) = store.runs()
         assert (run.state, run.done, run.errors) == ("interrupted", 1, 0)

@@ -145,7 +145,7 @@ def test_pages_joined_are_all_matching_records_in_order(run, shared, order):
         labels = stored.labels()
         assert labels == LABELS
         # Conditions and orders are parts of a query that know nothing of each other: each meets some of the others.
-        for condition in CONDITIONS[ORDERS.index(order) % times(4, 1) :: times(4, 1)]:
+        for condition in CONDITIONS[ORDERS.index(order) % times(6, 1) :: times(6, 1)]:
             wanted = expected(records, labels, run, condition, order)
             n = 1 if len(wanted) < 5 else 9
             places, last = walked(stored, condition, order, n)
@@ -207,7 +207,7 @@ BY_SAMPLE_ORDERS = ["", "-place", "rating", "-right", "-group", "seconds"]
     # The two states share the query of an order, which of a finished run is remembered.
     [
         *(("finished", order) for order in BY_SAMPLE_ORDERS),
-        *(("running", order) for order in BY_SAMPLE_ORDERS[:: times(2, 1)]),
+        *(("running", order) for order in BY_SAMPLE_ORDERS[:: times(4, 1)]),
     ],
 )
 def test_repeats_of_a_sample_stay_together_in_every_order(wavering, order, state, monkeypatch):
