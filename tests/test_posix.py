@@ -18,7 +18,7 @@ def elsewhere(folder, program):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("arguments", [("run", "exam.yaml"), ("check", "exam.yaml"), ("runs",), ("view",)])
+@pytest.mark.parametrize("arguments", [("run", "exam.yaml"), ("view",)])
 def test_a_command_is_refused_with_one_sentence(tmp_path, arguments):
     (tmp_path / "q.csv").write_text("question,answer\nA?,A\n")
     (tmp_path / "exam.yaml").write_text(

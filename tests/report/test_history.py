@@ -253,11 +253,6 @@ def test_the_page_is_one_file_that_loads_nothing(past):
     assert not re.search(r"https?://", without_namespaces)
 
 
-def test_equal_histories_give_equal_pages(past):
-    history = past(("glm", 0.5, 20), ("glm", 0.9, 20), notes=[(0, "a")])
-    assert html_history(history) == html_history(history)
-
-
 def test_markdown_is_sized_for_a_comment(past):
     history = past(("glm", 0.5, 4), ("glm", 0.5, 4), notes=[(1, "x" * 5000), (0, "long ago")])
     text = markdown_history(replace(history, runs=(history.runs[0], *(history.runs[1:] * 44))))

@@ -56,26 +56,3 @@ def test_nothing_that_a_model_wrote_is_markup(pair):
     for before, after in pairwise(rows):
         if after.startswith("| ---"):
             assert len(re.findall(r"(?<!\\)\|", before)) == len(re.findall(r"(?<!\\)\|", after))
-
-
-def test_an_unfinished_run_says_so_at_the_top(make_runs):
-    def broken(sample):
-        raise RuntimeError("down")
-
-    [run] = make_runs({"down": broken}, 20)
-    lines = markdown_report([run]).splitlines()
-    assert lines[2].startswith("> ⚠️ **Not complete.** down: this run failed")
-    assert "20 errors" in lines[2]
-
-
-def test_the_same_replies_give_the_same_report_but_for_ids_and_durations(make_runs):
-    targets = {"a": lambda sample: sample.reference, "b": lambda _: "A"}
-    first, second = (make_runs(targets, 20, store=f"{no}.db") for no in range(2))
-    reports = []
-    for runs in (first, second):
-        text = markdown_report(runs, compare(*runs))
-        assert text.splitlines()[-1] == f"Runs: `{runs[0].id}`, `{runs[1].id}`"
-        for run in runs:
-            text = text.replace(run.id, run.target)
-        reports.append([line for line in text.splitlines() if not line.startswith("| wall time")])
-    assert reports[0] == reports[1]

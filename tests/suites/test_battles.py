@@ -148,11 +148,6 @@ def test_nothing_to_rank_is_refused():
         rank("nowhere.csv")
 
 
-def test_equal_seeds_give_equal_standings():
-    assert rank(BATTLES, seed=3) == rank(BATTLES, seed=3)
-    assert rank(BATTLES, seed=3).standings[0].interval != rank(BATTLES, seed=4).standings[0].interval
-
-
 def test_battles_may_have_any_score_between_won_and_lost():
     found = named(standings_of_battles([NamedBattle("a", "b", 0.75)] * 4))
     assert found["a"].win_rate == 0.75

@@ -304,8 +304,3 @@ def test_a_run_that_judges_no_pair_is_refused():
     answers = RunData.of((), manifest={"target": {"prompt": {}}, "scores": ["solve_rate"]})
     with pytest.raises(ConfigError, match="judges no pairs"):
         standings([answers])
-
-
-def test_a_level_in_percent_is_refused():
-    with pytest.raises(ConfigError, match="between 0 and 1"):
-        standings(TOY, level=95)

@@ -206,12 +206,6 @@ def test_a_share_of_what_was_scored_is_bounded_by_its_refusals_too():
     assert only(rows).bounds == (0.25, 0.5)
 
 
-def test_the_interval_of_a_rating_stays_on_its_scale():
-    high, low = rating(5, 5, 5, 3).answered.interval, rating(1, 1, 3).answered.interval
-    assert (high.high, low.low) == (5.0, 1.0)
-    assert high.low == pytest.approx(student.interval(0.95, 3, 4.5, sem([5, 5, 5, 3]))[0])
-
-
 def test_ratings_that_all_happen_to_be_1_are_no_rate():
     rating_score = rating(1, 1, 1, unparsed=1)
     assert not rating_score.binary

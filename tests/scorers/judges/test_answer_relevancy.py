@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.scorers.judges.judge_server import judged, said, sample
+from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard.scorers.judges.relevance import AnswerRelevancy
 
@@ -44,41 +44,12 @@ def test_half_a_reply_is_no_score():
     assert score.detail["verdicts"] == ["yes", ""]
 
 
-def test_a_reply_cut_off_before_the_second_verdict_is_truncated():
-    score = relevancy(said("1. YES - it is about", finish="length")).only
-
-    assert score.detail["kind"] == "truncated"
-
-
 def test_a_blank_answer_answers_nothing_and_costs_no_call():
     judgement = relevancy("1. YES\n2. YES", answer=" \n ")
 
     assert judgement.only.value == 0.0
     assert judgement.only.reason == "the answer is blank"
     assert judgement.asked == []
-
-
-def test_repeats_give_mean_deviation_and_flip_rate():
-    replies = iter(["1. YES\n2. YES", "1. YES\n2. NO", "1. YES\n2. YES"])
-    judgement = judged(AnswerRelevancy, sample(), lambda asked: next(replies), judge={"repeats": 3})
-
-    assert judgement.only.value == pytest.approx(2.5 / 3)
-    assert judgement.only.detail["flip_rate"] == pytest.approx(1 / 3)
-    assert sorted(judgement.only.detail["repeats"]) == [0.5, 1.0, 1.0]
-    assert len(judgement.only.detail["verdicts"]) == 3
-
-
-def test_a_chinese_question_is_judged_in_chinese():
-    judgement = judged(AnswerRelevancy, sample("巴黎。", "法国的首都是哪里？"), lambda asked: "1. 是\n2. 是")
-
-    assert judgement.only.value == 1.0
-    assert "紧扣问题" in judgement.prompts[0]
-
-
-def test_the_threshold_can_be_lowered():
-    judgement = judged(lambda judge: AnswerRelevancy(judge, 0.5), sample(), lambda asked: "1. YES\n2. NO")
-
-    assert judgement.only.passed is True
 
 
 def declining(reply, answer, **metadata):

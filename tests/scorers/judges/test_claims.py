@@ -107,16 +107,6 @@ def test_a_list_of_claims_that_broke_off_is_no_list():
     assert len(judgement.asked) == 1
 
 
-def test_claims_of_a_chinese_answer_are_taken_and_judged_in_chinese():
-    given = iter(["1. 塔很古老。\n2. 塔是红色的。", "1. 是——资料这样说。\n2. 否——没有提到。"])
-    of = sample("塔很古老，是红色的。", "塔是什么样的？", found=["塔很古老。"])
-    judgement = judged(ClaimFaithfulness, of, lambda asked: next(given))
-
-    assert judgement.only.value == 0.5
-    assert "1. 塔很古老。" in judgement.prompts[1]
-    assert "请核查上面的 2 项陈述" in judgement.prompts[1]
-
-
 def test_repeats_repeat_the_whole_procedure():
     def reply(asked):
         return "1. The tower is old.\n2. It is red." if "numbered list, one claim" in asked.prompt else next(second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.scorers.judges.judge_server import judged, said, sample
+from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard.scorers.judges.criteria import Correctness
 
@@ -42,19 +42,6 @@ def test_the_threshold_can_be_moved():
     scores = correctness("3.5", make=lambda judge: Correctness(judge, threshold=3.5))
 
     assert scores["correct"].value == 1.0
-
-
-def test_the_second_line_is_the_reason():
-    scores = correctness("2\nIt names Lyon, but Paris is right.")
-
-    assert scores["correctness"].reason == "It names Lyon, but Paris is right."
-    assert scores["correct"].reason == "It names Lyon, but Paris is right."
-
-
-def test_prose_before_the_verdict_does_not_hide_it():
-    reply = "The reference says 2 parts are needed and the answer has both. Therefore I rate it a 4 out of 5."
-
-    assert correctness(reply)["correctness"].value == 4.0
 
 
 @pytest.mark.parametrize(("reply", "kind"), [("7\nSuperb.", "out_of_scale"), ("It is a fine answer.", "none")])
@@ -109,24 +96,3 @@ def test_repeats_give_the_mean_the_deviation_and_the_share_that_flips():
     assert scores["correctness"].detail["sd"] == 1.0
     assert scores["correctness"].detail["flip_rate"] == pytest.approx(1 / 3)
     assert scores["correct"].value == 1.0
-
-
-def test_a_repeat_that_cannot_be_read_is_left_out_and_shown():
-    replies = iter(["5", "well", "4"])
-    judgement = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
-
-    assert judgement.scores["fr"]["correctness"].value == 4.5
-    assert sorted(map(str, judgement.scores["fr"]["correctness"].detail["repeats"])) == ["4.0", "5.0", "None"]
-
-
-def test_a_reply_that_was_cut_off_before_its_rating_is_truncated():
-    scores = correctness(said("Let me compare the answer with the", finish="length"))
-
-    assert {score.detail["kind"] for score in scores.values()} == {"truncated"}
-
-
-def test_a_prompt_of_ones_own_is_sent():
-    own = "{{question}}\n{{reference}}\n{{answer}}\nIgnore fences with {{mark}}. Rate it from 1 to 5."
-    judgement = judged(lambda judge: Correctness(judge, template=own), sample(), lambda asked: "5")
-
-    assert judgement.prompts[0].endswith("Rate it from 1 to 5.")

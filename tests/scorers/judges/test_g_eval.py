@@ -67,15 +67,6 @@ class TestTheForm:
         assert "your reasons" in judgement.prompts[0]
         assert (judgement.only.value, judgement.only.reason) == (4, "The second sentence repeats the first.")
 
-    def test_a_prompt_of_ones_own_is_sent(self):
-        judgement = one(
-            "4", template="{{answer}}\nRate it by {{criteria}} ({{low}}-{{high}}) as {{metric}}. {{steps}} {{task}}"
-        )
-        assert judgement.prompts[0].endswith(
-            "Rate it by Do the sentences hang together? (1-5) as coherence. "
-            "1. Read the answer.\n2. Compare it with the request. "
-        )
-
     def test_a_chinese_answer_is_judged_in_chinese(self):
         judgement = one("4", sample("巴黎是法国的首都。", "法国的首都是哪里？"))
         assert "请只就“coherence”这一项指标" in judgement.prompts[0]

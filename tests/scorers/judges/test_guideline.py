@@ -58,21 +58,6 @@ def test_what_cannot_be_read_is_no_share(reply, outcome, kind):
     assert (score.outcome, score.value, score.detail.get("kind")) == (outcome, None, kind)
 
 
-def test_chinese_verdicts_are_read():
-    score = guided(
-        "1. 否：没有写出处。\n2. 是：没有提供法律意见。\n3. 是：语气礼貌。", sample("巴黎。", "法国的首都？")
-    ).only
-    assert score.value == pytest.approx(2 / 3)
-
-
-def test_repeats_give_the_spread():
-    replies = [MIXED, MIXED.replace("NO", "YES"), MIXED]
-    score = guided(lambda asked: replies[asked.no], judge={"repeats": 3}).only
-    assert score.value == pytest.approx((2 / 3 + 1 + 2 / 3) / 3)
-    assert score.detail["flip_rate"] == pytest.approx(1 / 3)
-    assert [guideline["repeat"] for guideline in score.detail["guidelines"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
-
-
 def test_a_repeat_that_cannot_be_read_is_left_out_of_the_mean_and_seen():
     replies = [MIXED, "no idea"]
     score = guided(lambda asked: replies[asked.no], judge={"repeats": 2}).only

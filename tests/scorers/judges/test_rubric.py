@@ -67,10 +67,6 @@ def test_what_is_not_there_makes_it_not_applicable_without_a_call(given, fields)
     assert (judgement.only.outcome, judgement.asked) == ("not_applicable", [])
 
 
-def test_a_threshold_passes_what_reaches_it():
-    assert [tone(sample(), reply, threshold=3).only.passed for reply in ("3", "1")] == [True, False]
-
-
 def test_scale_and_spread_are_announced():
     rubric = Rubric(Judge(), "tone", levels=LEVELS)
     assert rubric.score_infos == (ScoreInfo("tone", (1, 5), histogram=True),)
