@@ -134,6 +134,13 @@ def test_unknown_blocks_are_left_out_of_the_answer():
     assert read(MODEL, anthropic("", content=blocks)).text == "A"
 
 
+def test_a_remark_before_a_search_is_apart_from_the_answer_and_a_cited_sentence_is_whole():
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"title": "C"}]}
+    texts = [{"type": "text", "text": text} for text in ("I look it up.", "The answer", " is B.")]
+    blocks = [texts[0], {"type": "server_tool_use", "id": "s1"}, found, *texts[1:]]
+    assert read(MODEL, anthropic("", content=blocks)).text == "I look it up.\n\nThe answer is B."
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind", "retried", "ends"),
     [

@@ -182,11 +182,17 @@ def _mark(body: dict[str, Any], ttl: str) -> None:
         tools[-1] = {**tools[-1], **mark}
 
 
+def _kind(block: Mapping[str, Any]) -> str:
+    return text_in(block, "type")
+
+
 def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
     blocks = items_of(data.get("content"))
     reason = text_in(data, "stop_reason")
     finish = _FINISHES.get(reason, finish_named(reason or "stop"))
-    text = "".join(text_in(block) for block in blocks if block.get("type") == "text")
+    # A block of text may end within a sentence, at a citation; one before a search of the web is a remark of its own.
+    texts = ("".join(map(text_in, run)) for kind, run in groupby(blocks, _kind) if kind == "text")
+    text = "\n\n".join(filter(None, texts))
     calls = [
         CalledTool(str(block.get("id", "")), str(block.get("name", "")), _arguments(block))
         for block in blocks
