@@ -16,6 +16,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
+from steelyard.report.sections.targets import run_remarks
 from steelyard.scorers import ExactMatch, LabelMatch
 from steelyard.types import StageInfo
 
@@ -181,3 +182,11 @@ def test_a_score_that_is_a_share_in_one_run_only_has_one_unit_side_by_side(tmp_p
     signed_cells = rows(section(runs), "Scores by run")["Signed"]
     assert [cell.split()[0].rstrip(",") for cell in signed_cells] == ["1.00", "-1.00"]
     assert score_chart([run.summary() for run in runs]) is None
+
+
+def test_unreadable_replies_are_counted_by_kind_in_words(tmp_path):
+    samples = [Sample(str(no), "?", ("bug", "other")[no % 2]) for no in range(1_100)]
+    suite = Suite("s", "custom", samples, {"t": lambda sample: "bug or other"}, (LabelMatch(),), Options())
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    texts = [remark.text for remark in run_remarks(run.summary(), several=False)]
+    assert "t: 1,100 replies not readable: 1,100 several answers" in texts

@@ -23,10 +23,12 @@ _MOST_DAMAGED: Final = 3
 def kind_text(kind: str) -> str:
     """Why a reply was not parsed, in words.
 
-    >>> kind_text("out_of_scale"), kind_text("none"), kind_text("unparsed")
-    ('out of scale', 'no verdict', 'unreadable')
+    >>> kind_text("out_of_scale"), kind_text("none"), kind_text("several")
+    ('out of scale', 'no verdict', 'several answers')
     """
-    return {"none": "no verdict", "unparsed": "unreadable"}.get(kind, kind.replace("_", " "))
+    return {"none": "no verdict", "several": "several answers", "unparsed": "unreadable"}.get(
+        kind, kind.replace("_", " ")
+    )
 
 
 def outcome_word(outcome: str) -> str:

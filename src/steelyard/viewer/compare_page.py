@@ -17,6 +17,7 @@ from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, 
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
 from steelyard.analysis.numbers import count_text, interval_text, p_text, score_title, verdict_words
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.errors import ConfigError
 from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.report.page_runs import run_labels
@@ -59,11 +60,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             baseline=runs[0],
             summaries=summaries,
             comparison=compared,
-            missing=[
-                (key, title)
-                for key, title in _MISSING
-                if any((rate := summary.rate(compared.score)) and getattr(rate, key) for summary in summaries)
-            ],
+            missing=_missing([summary.rate(compared.score) for summary in summaries]),
             settings={pair.other: settings_section(pair) for pair in compared.pairs},
             linked={pair.other for pair in compared.pairs if _is_linked(pair, runs[0])},
             scatters=scatters,
@@ -107,6 +104,11 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 Computed = tuple[Comparison, Mapping[str, ScatterChart | None], Section, tuple[ChangedRow, ...]]
 """A comparison, values of every sample for each other run, the section of all figures, and the changed samples."""
+
+
+def _missing(rates: Sequence[ScoreSummary | None]) -> list[tuple[str, str]]:
+    """The counts that are not 0 beside every rate."""
+    return [(key, title) for key, title in _MISSING if any(getattr(rate, key) for rate in rates if rate)]
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None) -> Computed:

@@ -178,10 +178,10 @@ def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
     name = summary.target
     score = summary.score()
     if score is not None and score.not_applicable:
-        yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
+        yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable:,} of {score.total:,} records")
     if not {*summary.records.unparsed_kinds} <= {"unparsed", "none"}:  # they say no more than the column
         n = sum(summary.records.unparsed_kinds.values())
-        kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.records.unparsed_kinds.items())
+        kinds = ", ".join(f"{count:,} {kind_text(kind)}" for kind, count in summary.records.unparsed_kinds.items())
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
         yield Sentence(f"{one_line(name, _NAME)}: {count_text(n, 'reply')} not readable: {kinds}")
     if summary.records.matched:
