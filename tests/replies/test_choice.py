@@ -219,6 +219,13 @@ def test_a_reply_that_ends_with_all_figures_of_one_option_gives_it(reply, letter
     assert ("".join(got.letters), got.confidence) == (letters, "inferred" if letters else None)
 
 
+def test_a_question_that_the_reply_repeats_stands_between_the_answer_and_its_letter():
+    lead = 'The best answer to the question "Which rock floats? And why?" is:\n\n'
+    reply = f"{lead}C) Pumice floats, as it is full of holes.\n\nOptions A and B,"
+    options = ["Granite floats on oil.", "Slate floats in winter.", "Pumice floats, as it is full of holes."]
+    assert read_choice(reply, options, finish="length").letters == ("C",)
+
+
 def test_an_option_called_best_counts_more_than_what_the_model_cannot_do():
     reply = "I cannot determine the exact value, but (B) seems the most reasonable."
     assert read_choice(reply, ["one", "two", "three", "four"]).letters == ("B",)

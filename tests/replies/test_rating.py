@@ -168,6 +168,21 @@ def test_a_breakdown_behind_the_rating_is_not_read_instead_of_it(text):
 
 
 @pytest.mark.parametrize(
+    "listed",
+    [
+        "relevance - 2, coherence - 3, consistency - 1, readability - 4",
+        "relevance – 2/5, coherence – 3/5, consistency – 1/5 and readability – 4/5",
+        "relevance - 2, coherence - 3.5, consistency - 1, and readability - 4",
+    ],
+)
+def test_each_aspect_of_a_list_in_one_line_has_its_own_number(listed):
+    reply = f"The summary leaves out the dates. All in all, the ratings are as follows: {listed}."
+    names = ("relevance", "consistency", "readability")
+    assert [read_rating(reply, Scale(1, 5), name=name).value for name in names] == [2, 1, 4]
+    assert read_rating("Score on a scale of 1 - 5, with 5 as the best: 4", Scale(1, 5)).value == 4
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("The summary is short and clear.\n\n3 - Good", 3),

@@ -145,7 +145,7 @@ _HEADING: Final = re.compile(
     r"([A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff \t&-]{2,38}?)[ \t]*:?[ \t]*\n",
     re.MULTILINE,
 )
-_PARTS: Final = re.compile(r"[,;，、]|\b(?:and|while|but|whereas)\b", re.IGNORECASE)
+_PARTS: Final = re.compile(r"[,;，、]")
 
 
 class RatingPage(NamedTuple):
@@ -310,10 +310,7 @@ _BRACKETS: Final = re.compile(r"(?P<double>\[\s?\[\s{0,3}|【\[)\Z|(?P<boxed>\bb
 _TAG: Final = re.compile(r"<(?P<label>[A-Za-z_\u4e00-\u9fff]{1,30})>\s{0,20}\Z")
 _TAG_ENDS: Final = re.compile(r"\s{0,20}(?:<|\Z)|[ \t]{0,4}\n")
 _RESULT: Final = re.compile(r"\s*(?:results?|score|rating|评分|得分|结果)\s*", re.IGNORECASE)
-_LED: Final = re.compile(
-    r"(?<=[:=|>–—-])[ \t]{1,3}(?:an?|is|at|about|around|between(?: an?)?)\Z|(?<![a-z\n])(?:an?|is|at|about|around)\Z",
-    re.IGNORECASE,
-)
+_LED: Final = re.compile(r"(?<![a-z\n])(?:an?|is|at|about|around|between(?: an?)?)\Z", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"[ \t][-–—]{1,2}\Z|—\Z|\.{2,}\Z|[-=]+>\Z|[:=|→⇒ \n]*[:=|→⇒]\Z")
 _BARE_LABEL: Final = re.compile(
     r"(?:\A|[\n.;,:(|])\s{0,8}"
@@ -323,6 +320,8 @@ _ENTRY: Final = re.compile(r"[.)]\s{1,3}[^\W\d]")
 _BARE_ENDS: Final = re.compile(r"\s?(?:[.!,;)。]|[-–—]\s|\n|\Z)")
 """A label without a separator: "Rating 4" at the beginning of a line or clause."""
 _SCALED: Final = re.compile(r"\s(?:out of|(?:on|from|using|with) (?:a|the) (?:\S{1,8} )?scale)\b.*\Z", re.IGNORECASE)
+_ENTRY_BEFORE: Final = re.compile(r"(?<!\d)\s[-–—]\s?\d{1,3}(?:\.\d)?(?:\s?/\s?\d{1,3})?(?:,|\sand)\s")
+"""The rating of another thing in the same line: "relevance - 2, coherence - 3"; no label reaches back over it."""
 _Label = tuple[str, int]
 """A label and where it begins in the text before the number."""
 
@@ -387,6 +386,7 @@ def _label_before(left: str) -> _Label | None:
 def _words(text: str) -> _Label:
     """The words that end `text`, back to the nearest boundary."""
     boundaries = [text.rfind(sign) + 1 for sign in "\n:;!?。；！？|="]
+    boundaries += [match.end() for match in _ENTRY_BEFORE.finditer(text, max(0, len(text) - _LABEL_WITHIN))]
     start = max(len(text) - _LABEL_WITHIN, 0, text.rfind(". ") + 2 if ". " in text else 0, *boundaries)
     label = text[start:].lstrip(" \t-•>\"'([")
     return label, len(text) - len(label)
