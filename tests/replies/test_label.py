@@ -62,6 +62,19 @@ def test_two_letters_are_no_article_and_a_letter(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        'It would be "positive" if the ending were better.',
+        'The label is "positive" when read alone.',
+        "It cannot be classified as: positive",
+        "Positive, but it is not.",
+    ],
+)
+def test_a_label_under_a_condition_or_a_denial_is_none(text):
+    assert read_label(text, ["positive", "negative"]).outcome == "unparsed"
+
+
+@pytest.mark.parametrize(
     ("text", "label"),
     [
         ("Wrong answer: B", ""),

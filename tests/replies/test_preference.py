@@ -146,6 +146,21 @@ def test_what_cannot_be_read_is_never_a_tie(text):
     assert read_preference(text, names=("first one", "second one")).outcome == "unparsed"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The winner is "A" if style counts.',
+        "A is better-written.",
+        "A is better structure.",
+        "清晰度方面：A更好",
+        "准确性：A更好；流畅性：B更好。",
+        "深度：B更好，语言：A更好",
+    ],
+)
+def test_what_holds_of_one_aspect_or_under_a_condition_is_no_preference(text):
+    assert read_preference(text).outcome == "unparsed"
+
+
 def test_what_a_judge_only_supposes_is_no_preference():
     assert read_preference("If style mattered, A would be better. It does not: B is better.").label == "B"
 

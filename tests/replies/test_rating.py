@@ -149,7 +149,18 @@ def test_decimals_of_any_length_are_read(written):
     assert read_rating(f"Rating: {written}", Scale(1, 5)).value == float(written)
 
 
-@pytest.mark.parametrize("text", ["It lacks the detail to make it a perfect 5.", "More detail is needed to be a 5."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It lacks the detail to make it a perfect 5.",
+        "More detail is needed to be a 5.",
+        "To be a 5, it would have to name the year.",
+        "Had it named the year, it would be a 4.",
+        'Rating: "4" or "5"',
+        'Rating: "4" if the year counts',
+        "评分理由：3个事实正确。",
+    ],
+)
 def test_what_would_make_a_rating_is_none(text):
     assert read_rating(text, Scale(1, 5)).value is None
 
@@ -179,6 +190,8 @@ def test_each_aspect_of_a_list_in_one_line_has_its_own_number(listed):
     reply = f"The summary leaves out the dates. All in all, the ratings are as follows: {listed}."
     names = ("relevance", "consistency", "readability")
     assert [read_rating(reply, Scale(1, 5), name=name).value for name in names] == [2, 1, 4]
+    reply = "I'd give (4) to fluency and (3) to coherence."
+    assert [read_rating(reply, Scale(1, 5), name=name).value for name in ("fluency", "coherence")] == [4, 3]
     assert read_rating("Score on a scale of 1 - 5, with 5 as the best: 4", Scale(1, 5)).value == 4
 
 

@@ -132,6 +132,9 @@ def test_what_a_judge_only_supposes_is_no_verdict():
         "If the passage gave the year, the verdict would be YES.",
         "It should be checked if the statement is true.",
         'I would answer "yes" if the date were given.',
+        'Verdict: "yes" if the date is right.',
+        "如果资料支持，则为是。",
+        "判断为“支持”，如果日期正确。",
     ):
         assert read_yes_no(text).outcome == "unparsed"
 
@@ -146,6 +149,10 @@ def test_support_that_a_sentence_says_is_missing_is_a_no(said):
     [
         ("资料不足以支持该陈述。", "no"),
         ("没有资料支持这一说法。", "no"),
+        ("没有证据支持该陈述。", "no"),
+        ("没有证据能证明它是正确的。", "no"),
+        ("没有信息缺失，陈述得到支持。", "yes"),
+        ("没有证据表明该陈述是错误的。", ""),
         ("毫无疑问，该陈述不仅得到支持，而且有数据。", "yes"),
         ("资料支持该陈述，没有不一致之处。", "yes"),
         ("该回答没有错误。", ""),
