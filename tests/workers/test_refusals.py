@@ -114,7 +114,7 @@ def run_where_workers(tmp_path, monkeypatch):
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
         answer = importlib.import_module("unlicensed").answer
         with pytest.raises(SteelyardError) as caught:
-            evaluate(answer, [Sample("a", "?", "yes")], [ExactMatch()], store=store, workers=2)
+            evaluate(answer, [Sample("a", "?", "yes")], [ExactMatch()], store=store, workers=1)
         return f"{type(caught.value).__name__}: {caught.value}"
 
     return run

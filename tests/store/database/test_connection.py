@@ -159,13 +159,6 @@ def test_a_table_that_is_there_is_known(connection):
     assert not connection.has_table("event")
 
 
-def test_a_statement_is_not_prepared_anew_for_each_length_of_its_list():
-    from steelyard.store.database.sqlite import _expanded
-
-    texts = {_expanded("SELECT 1 WHERE 1 IN :n", ("n",), {"n": [0] * length})[0] for length in range(MOST_IN_QUERY)}
-    assert len(texts) == 11
-
-
 def test_a_connection_that_reads_cannot_write(where):
     with Store(where, create_missing=True) as store:
         for statement in ("DELETE FROM about", "INSERT INTO word (text) VALUES ('x')", "DROP TABLE reply"):
