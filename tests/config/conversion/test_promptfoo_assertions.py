@@ -174,6 +174,8 @@ def test_an_expression_that_is_counted_otherwise_says_so(code):
     [
         ("called twice counts once", {"type": "tool-call-f1", "value": ["search"]}),
         ("its threshold is left out", {"type": "trajectory:goal-success", "value": "x", "threshold": 0.5}),
+        ("compared whole", {"type": "trajectory:tool-args-match", "value": {"name": "t", "args": {"a": {"b": 1}}}}),
+        ("every step of the trace", {"type": "trajectory:step-count", "value": {"max": 3}}),
         ("blanks around", {"type": "levenshtein", "value": "x"}),
         ("signs are words", {"type": "rouge-n", "value": "x"}),
         ("also those within a list", {"type": "contains-json"}),
@@ -183,6 +185,16 @@ def test_an_expression_that_is_counted_otherwise_says_so(code):
 )
 def test_what_is_measured_otherwise_is_told(said, assertion):
     assert said in check(**assertion).deviation
+
+
+@pytest.mark.parametrize("kind", ["not-trajectory:tool-used", "not-skill-used"])
+def test_of_several_tools_that_must_not_be_used_none_may_be(kind):
+    assert check(type=kind, value=["pay", "delete"]).scorer == {"forbidden_tools": ["pay", "delete"]}
+
+
+def test_arguments_without_objects_are_compared_as_promptfoo_does():
+    value = {"name": "t", "args": {"city": "Rome"}}
+    assert not check(type="trajectory:tool-args-match", value=value).deviation
 
 
 @pytest.mark.parametrize(
@@ -204,6 +216,7 @@ def test_a_list_in_a_text_is_parted_as_promptfoo_parts_it(text, texts):
         ("this pattern sees", {"type": "regex", "value": "a|^x", "transform": "output.trim()"}),
         ("blanks around it", {"type": "not-contains", "value": "\n", "transform": "output.trim()"}),
         ("is not a regular expression", {"type": "regex", "value": "*"}),
+        ("pattern of a tool's name", {"type": "trajectory:tool-used", "value": ["find", "get_*"]}),
         ("not closed", {"type": "contains-all", "value": 'a, "b, c'}),
         ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
         ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),

@@ -46,6 +46,11 @@ _COUNTED: Final = {
     "lines": "blank lines do not count",
 }
 _FIELD: Final = re.compile(r'(?:"((?:\\["\\]|""|[^"\\]|\\(?!["\\]))*)"\s*(?=,|\Z)|([^\s,"][^,]*))')
+_OF_PATTERNS: Final = {
+    r"\A\(\?[a-z]+\)": "(?i) and the like are no JavaScript, so that every output fails there",
+    r"\\[pP]\{": "there it has no flag u, so that \\p{L} is the text p{L}",
+    r"\\[bB]": "there \\b knows the letters A to Z only, so that é is the end of a word",
+}
 _ANYTHING: Final = "a function, or a judge (guideline)"
 _LARGEST_SET: Final = 6
 """More assertions would make too many sets: of six, three can already be chosen in 20 ways."""
@@ -112,7 +117,9 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
         else:
             scorer = _of_output(_by_table(rule, given, value, assertion), output)
     if negated:
-        scorer = {"not": _folded(scorer)}
+        # Of several tools, none may be used there.
+        is_use = kind in {"trajectory:tool-used", "skill-used"}
+        scorer = {"forbidden_tools": scorer["tool_calls"]["expected"]} if is_use else {"not": _folded(scorer)}
     if given.get("metric"):
         scorer = {**_as_mapping(scorer), "name": filled(str(given["metric"]), values)}
     deviation = _deviation(rule, given, json.dumps(scorer))
@@ -124,12 +131,10 @@ def _deviation(rule: Mapping[str, Any], given: Mapping[str, Any], written: str) 
     if "threshold" in given and "threshold_deviation" in rule:
         return str(rule["threshold_deviation"])
     value = str(given.get("value"))
-    if given["type"].endswith("regex") and re.match(r"\(\?[a-z]+\)", value):
-        return "(?i) and the like are no JavaScript, so that every output fails there"
-    if given["type"].endswith("regex") and re.search(r"\\[pP]\{", value):
-        return "there it has no flag u, so that \\p{L} is the text p{L}"
-    if given["type"].endswith("regex") and re.search(r"\\[bB]", value):
-        return "there \\b knows the letters A to Z only, so that é is the end of a word"
+    if '"arguments": "contain"' in written and re.search(r'"arguments": \{.*\{', written):
+        return "an object within the arguments is compared whole; there a part of it is enough"
+    if given["type"].endswith("regex"):
+        return next((text for pattern, text in _OF_PATTERNS.items() if re.search(pattern, value)), "")
     if given["type"].endswith("javascript"):
         counted = (text for unit, text in _COUNTED.items() if f'"unit": "{unit}"' in written)
         deviation = next(counted, "")
@@ -361,7 +366,13 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
             )
         value = value.get(keys[0], value) if len(keys) == 1 else value
     scorer = _fill(rule["scorer"], value, threshold)
+    if "tool_calls" in scorer and re.search(r"[*?]", str([_named(call) for call in scorer["tool_calls"]["expected"]])):
+        raise UnconvertedError("a pattern of a tool's name has no scorer. Instead: all names, or forbidden_tools")
     return _as_openai(scorer, given, threshold)
+
+
+def _named(call: Any) -> Any:
+    return call["name"] if isinstance(call, Mapping) else call
 
 
 def _as_openai(scorer: Any, given: Mapping[str, Any], threshold: Any) -> Any:
