@@ -22,6 +22,12 @@ def passed(name, verdict, **detail):
 UNIT = ScoreInfo("correct", (0.0, 1.0), threshold=1.0)
 
 
+def test_a_refusal_is_named_once():
+    score = Score("accuracy", None, outcome="refused", detail={"kind": "refused"})
+    rules = ReviewRules.of({"primary": ""}, {})
+    assert [str(reason) for reason in rules.reasons(record(score), ())] == ["refused"]
+
+
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [

@@ -372,3 +372,11 @@ def test_what_to_check_by_hand_is_told_by_all_its_kinds_or_none(steelyard, write
     [line] = [line for line in beside.splitlines() if line.startswith("to check by hand")]
     assert line.count("3 replies") == 2
     assert line.count("(") == line.count(kinds)
+
+
+def test_refused_replies_are_drawn_among_those_without_a_verdict(steelyard, write, says):
+    steelyard("run", write({"a": says("A", **{"Question 1?": "", "Question 2?": "I cannot answer this."})}), code=0)
+    draw = ("-n", 6, "--author", "ann")
+    assert "  2 of the replies without a verdict\n" in steelyard("errors", "draw", "a", *draw, code=0).out
+    draw = ("--draw", 6, "--stratified", "--title", "q", "--author", "ann")
+    assert "  2 of the replies without a verdict\n" in steelyard("queue", "create", "a", *draw, code=0).out

@@ -202,7 +202,7 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
     assert failures[0] is None
     assert (failures[1].kind, failures[1].message) == (
         "LookupError",
-        "LookupError: o.csv holds no output for sample '2'",
+        "LookupError: o.csv holds no output for sample '2': no row has it, or its call failed",
     )
 
 

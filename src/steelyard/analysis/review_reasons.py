@@ -120,6 +120,7 @@ class ReviewRules:
             if scores:
                 partial = len(scores) < len(record.scores)
                 kind = str(scores[0].detail.get("kind") or "").replace("_", " ")
+                kind = "" if kind == outcome else kind
                 names = ", ".join(score.name for score in scores) if partial else ""
                 yield ReviewReason(outcome, ": ".join(part for part in (names, kind) if part))
 

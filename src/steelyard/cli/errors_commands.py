@@ -64,7 +64,7 @@ def errors_draw(
     to, where = console(), store_option(store)
     say(to, f"error analysis {coding.id}: {count_text(len(coding.items), 'record')}")
     for name, count in sorted(Counter(item.stratum for item in coding.items).items()):
-        say(to, f"  {count:,} of the {name}")
+        say(to, f"  {count:,} of the {'replies without a verdict' if name == 'unparsed' else name}")
     say(to, "Note the first thing that is wrong with each, in the browser:")
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")

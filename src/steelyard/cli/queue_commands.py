@@ -125,7 +125,7 @@ def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | N
     form, to, where = queue.design.form, console(), store_option(store)
     say(to, f"queue {queue.id}: {count_text(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
     for name, count in Counter(item.stratum for item in items if item.stratum).items():
-        say(to, f"  {count:,} of the {name}")
+        say(to, f"  {count:,} of the {'replies without a verdict' if name == 'unparsed' else name}")
     say(to, "Label in the browser, under Queues:")
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")

@@ -116,7 +116,8 @@ class Replay:
         keys = (sample.id, asked, own_question(sample)) if isinstance(sample.input, str) else (sample.id, asked)
         output = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
         if output is None:
-            raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
+            name = Path(self.file).name
+            raise LookupError(f"{name} holds no output for sample {sample.id!r}: no row has it, or its call failed")
         return output
 
     def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
