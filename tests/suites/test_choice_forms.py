@@ -154,6 +154,9 @@ def test_numbers_count_from_one_unless_the_whole_table_counts_from_zero(tmp_path
     assert all("may count from 0 or from 1: write letters" in defect for defect in doubtful)
     assert "may count from 0 or from 1" in defects_of(SampleFiles.of(rows(0, 0, *[1] * 60)))[3]
     assert "the key '0'" in defects_of(SampleFiles.of(rows([1, 0, 0], [0, 1, 1])))[0]
+    # A key that names nothing is left out alone, and does not shift the others.
+    data = load_choice(SampleFiles.of(rows(0, 1, "?", 2, 0), skip_bad=True))
+    assert [sample.reference for sample in data.samples] == ["A", "B", "C", "A"]
 
 
 def test_judgements_need_no_options_where_the_sheet_says_what_they_are(tmp_path):

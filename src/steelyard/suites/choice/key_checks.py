@@ -12,11 +12,11 @@ kind, group or text says that one is right (单选题): replies are read by what
 
 Keys that are numbers: do they count from 1, as people do, or from 0, as programs do?
 
-They count from 1 unless the whole table says otherwise: every key is a number, none is as large as its question's count
-of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1 has a last option
-that is right somewhere, so the rule cannot shift its keys. Where 0 occurs less often, and no last number does, every
-number is a defect: a subset that counts from 0 may hold 0 once, and without its row the others would be one off. Where
-neither 0 nor the number of a last option is a key, nothing tells: a note says so.
+They count from 1 unless the whole table says otherwise: every key that can be read is a number, none is as large as its
+question's count of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1
+has a last option that is right somewhere, so the rule cannot shift its keys. Where 0 occurs less often, and no last
+number does, every number is a defect: a subset that counts from 0 may hold 0 once, and without its row the others would
+be one off. Where neither 0 nor the number of a last option is a key, nothing tells: a note says so.
 
 What keys name their options by: a key that is one option's text and another's letter or number (`5`, or `B` of the
 blood groups) is read as the other keys of the table are, where all of these are texts, or all are numbers.
@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from steelyard.data.headers import rival_note, rivals
 from steelyard.data.parquet import ClassName
@@ -121,7 +121,7 @@ class SeveralKeys:
 def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
     """The number that means A in this table, 0 or 1 (None where nothing tells), and a note where 1 is assumed.
 
-    One pass over its rows, which ends with the first key that is not a number.
+    One pass over its rows, which ends with the first key that names an option otherwise.
     """
     if reading.answer in reading.options:  # the column of the right option, whose cells are texts
         return 1, ""
@@ -133,7 +133,9 @@ def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
         if not keys:
             continue
         if isinstance(value, ClassName) or not all(key.isascii() and key.isdigit() for key in keys):
-            return 1, ""
+            if _names_option(reading, row, value):
+                return 1, ""
+            continue  # a defect, which must not shift the keys of the other rows where it is skipped
         numbers, most = {int(key[:9]) for key in keys}, _most(reading, row)
         # A 1 for each right option and a 0 for each other are no numbers of options.
         are_marks = len(keys) == most and numbers <= {0, 1}
@@ -147,6 +149,14 @@ def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
         "them, so where they count from 0, write letters"
     )
     return 1, note if rows else ""
+
+
+def _names_option(reading: ChoiceTable, row: Row, value: Any) -> bool:
+    """Whether a key that is no number names an option of its row; several are taken to do so."""
+    if isinstance(value, ClassName | list):
+        return True
+    options_read = row_options(reading, row, [])
+    return bool(key_readings(render(value), options_read.options, options_read.raw.texts, count_from=None))
 
 
 def form_of_keys(reading: ChoiceTable) -> KeyForm | None:
