@@ -147,13 +147,18 @@ def test_numbers_count_from_one_unless_the_whole_table_counts_from_zero(tmp_path
     # As MMLU on the hub, of which somebody kept the questions whose keys are neither 0 nor 3.
     assert "neither 0 nor the number of a last option" in str(load_choice(SampleFiles.of(rows(1, 2, 1))).notes)
     assert not load_choice(SampleFiles.of(rows(1, 2, 3))).notes
-    assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 0, 3)))[0]
+    assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 2, 3)))[0]
+    # One of these keys is wrong, and which one decides what all others mean.
+    assert len(defects_of(SampleFiles.of(rows(0, 0, 1, 2, 3)))) == 5
+    assert len(defects_of(SampleFiles.of(rows(0, 0, 1, 2, 4)))) == 1
     # A single 0 tells nothing of the others: without its row they would all be read, perhaps one off.
     doubtful = defects_of(SampleFiles.of(rows(0, 1, 2)))
     assert len(doubtful) == 3
-    assert all("may count from 0 or from 1: write letters" in defect for defect in doubtful)
+    assert all("may count from 0 or from 1" in defect for defect in doubtful)
     assert "may count from 0 or from 1" in defects_of(SampleFiles.of(rows(0, 0, *[1] * 60)))[3]
     assert "the key '0'" in defects_of(SampleFiles.of(rows([1, 0, 0], [0, 1, 1])))[0]
+    prices = [{"question": f"q{key}", "options": ["0", "5", "10"], "answer": key} for key in ("0", "5", "10")]
+    assert keys([*prices, {**prices[0], "question": "free?"}]) == ["A", "B", "C", "A"]
     # A key that names nothing is left out alone, and does not shift the others.
     data = load_choice(SampleFiles.of(rows(0, 1, "?", 2, 0), skip_bad=True))
     assert [sample.reference for sample in data.samples] == ["A", "B", "C", "A"]

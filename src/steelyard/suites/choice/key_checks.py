@@ -15,8 +15,9 @@ Keys that are numbers: do they count from 1, as people do, or from 0, as program
 They count from 1 unless the whole table says otherwise: every key that can be read is a number, none is as large as its
 question's count of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1
 has a last option that is right somewhere, so the rule cannot shift its keys. Where 0 occurs less often, and no last
-number does, every number is a defect: a subset that counts from 0 may hold 0 once, and without its row the others would
-be one off. Where neither 0 nor the number of a last option is a key, nothing tells: a note says so.
+number does, or 0 so often and a last number too, every number is a defect: one wrong key, or a subset with a single 0,
+would else shift the keys of all other rows by one, in silence where defects are skipped. Where neither 0 nor the number
+of a last option is a key, nothing tells: a note says so.
 
 What keys name their options by: a key that is one option's text and another's letter or number (`5`, or `B` of the
 blood groups) is read as the other keys of the table are, where all of these are texts, or all are numbers.
@@ -35,7 +36,7 @@ an option missing would be another question.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -125,25 +126,29 @@ def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
     """
     if reading.answer in reading.options:  # the column of the right option, whose cells are texts
         return 1, ""
-    rows = zeros = 0
+    rows = zeros = lasts = 0
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)
         parts = value if isinstance(value, list) else [value]
         keys = [key for part in parts if not isinstance(part, Mapping) and (key := render(part))]
         if not keys:
             continue
-        if isinstance(value, ClassName) or not all(key.isascii() and key.isdigit() for key in keys):
-            if _names_option(reading, row, value):
-                return 1, ""
-            continue  # a defect, which must not shift the keys of the other rows where it is skipped
-        numbers, most = {int(key[:9]) for key in keys}, _most(reading, row)
-        # A 1 for each right option and a 0 for each other are no numbers of options.
-        are_marks = len(keys) == most and numbers <= {0, 1}
-        if are_marks or max(numbers) >= most:
+        numbers, most = _numbers_in(value, keys), _most(reading, row)
+        if numbers and len(keys) == most and numbers <= {0, 1}:
+            return 1, ""  # a 1 for each right option and a 0 for each other are no numbers of options
+        if numbers and max(numbers) <= most:
+            rows, zeros, lasts = rows + 1, zeros + (0 in numbers), lasts + (most in numbers)
+        elif _names_option(reading, row, value):
             return 1, ""
-        rows, zeros = rows + 1, zeros + (0 in numbers)
+    return _counted_from(rows, zeros, lasts)
+
+
+def _counted_from(rows: int, zeros: int, lasts: int) -> tuple[int | None, str]:
+    enough = zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
+    if lasts:
+        return None if enough else 1, ""
     if zeros:
-        return 0 if zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows else None, ""
+        return 0 if enough else None, ""
     note = (
         "the keys are numbers, read as counted from 1 (1 is A); neither 0 nor the number of a last option is among "
         "them, so where they count from 0, write letters"
@@ -151,8 +156,14 @@ def first_number(reading: ChoiceTable) -> tuple[int | None, str]:
     return 1, note if rows else ""
 
 
+def _numbers_in(value: Any, keys: Sequence[str]) -> set[int]:
+    """The numbers that a key consists of; none of a class or another key."""
+    are_digits = not isinstance(value, ClassName) and all(key.isascii() and key.isdigit() for key in keys)
+    return {int(key[:9]) for key in keys} if are_digits else set()
+
+
 def _names_option(reading: ChoiceTable, row: Row, value: Any) -> bool:
-    """Whether a key that is no number names an option of its row; several are taken to do so."""
+    """Whether a key that is no number of an option names one all the same; several are taken to do so."""
     if isinstance(value, ClassName | list):
         return True
     options_read = row_options(reading, row, [])

@@ -135,7 +135,9 @@ def read_key(
         raise DoubtfulKeyError(f"the key {text[:40]!r} may mean {' or '.join(sorted(meant))}; write the letter")
     hint = "; numbers count from 1: write letters where they count from 0" if nfkc(text).strip() == "0" else ""
     if count_from is None and _NUMBER.fullmatch(text):
-        hint = "; 0 is a key of the table, but seldom, so numbers may count from 0 or from 1: write letters"
+        hint = (
+            "; numbers may count from 0 or from 1, as 0 is a rare key here, or a last number is one too: write letters"
+        )
     if (pair := _WITH_TEXT.fullmatch(_bare(text))) and pair[1] in valid:
         hint = f"; what follows {pair[1]} is not the text of that option"
     raise ValueError(f"the key {text[:40]!r} is neither a letter {valid[0]} to {valid[-1]} nor an option's text{hint}")
