@@ -193,6 +193,8 @@ def test_each_aspect_of_a_list_in_one_line_has_its_own_number(listed):
     reply = "I'd give (4) to fluency and (3) to coherence."
     assert [read_rating(reply, Scale(1, 5), name=name).value for name in ("fluency", "coherence")] == [4, 3]
     assert read_rating("Score on a scale of 1 - 5, with 5 as the best: 4", Scale(1, 5)).value == 4
+    reply = "I would rate fluency a 4, but coherence is 2 while overall it is 3."
+    assert [read_rating(reply, Scale(1, 5), name=name).value for name in ("coherence", "")] == [2, 3]
 
 
 @pytest.mark.parametrize(

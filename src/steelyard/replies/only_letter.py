@@ -33,11 +33,11 @@ _TAKEN: Final = re.compile(
 )
 """Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
 _DENIED_ELSEWHERE: Final = re.compile(
-    r"(?:\b(?:non|niet|nie|inte|ikke|nem|není|nije|nu|bukan|không|не|ні|ليس\w?)|ไม่ใช่|नहीं)[\s—–-]{0,3}"
-    r"(?:[^\W\d]{1,5}\s){0,2}[\s(\"']{0,3}\Z",
+    r"(?:\b(?:non|niet|nicht|pas|no (?:es|sería)|nie|inte|ikke|nem|není|nije|nu|bukan|không|не|ні|ليس\w?)|ไม่ใช่|नहीं)"
+    r"[\s—–-]{0,3}(?:(?:l')?[^\W\d]{1,6}\s){0,2}[\s(\"']{0,3}\Z",
     re.IGNORECASE,
 )
-"""Before a letter: `non è B`, in languages of which no other phrases are known."""
+"""Before a letter: `non è B`, where no other phrases are known, or no word tells the language."""
 _SINGULAR: Final = re.compile(r"[)\]]?\s(?:is|was)\b", re.IGNORECASE)
 """Behind the last of several letters: what is said there is said of that one alone."""
 

@@ -145,7 +145,7 @@ _HEADING: Final = re.compile(
     r"([A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff \t&-]{2,38}?)[ \t]*:?[ \t]*\n",
     re.MULTILINE,
 )
-_PARTS: Final = re.compile(r"[,;，、]")
+_PARTS: Final = re.compile(r"[,;，、]|\b(?:and|while|but|whereas)\b", re.IGNORECASE)
 
 
 class RatingPage(NamedTuple):
