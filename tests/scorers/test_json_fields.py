@@ -125,6 +125,23 @@ def test_what_is_no_json_object_is_unparsed(output):
     assert {score.outcome for score in found.values()} == {"unparsed"}
 
 
+def test_an_unreadable_output_is_not_counted_for_fields_that_its_sample_lacks():
+    samples = [Sample("1", "?", {"a": 1, "b": 2}), Sample("2", "?", {"a": 1})]
+    answers = {"1": '{"a": 1, "b": 2}', "2": "no JSON"}
+    summary = evaluate(lambda sample: answers[sample.id], samples, [JsonFields()]).summary()
+    assert (summary.score("field_a").headline.value, summary.score("field_a").n) == (0.5, 2)
+    assert (summary.score("field_b").headline.value, summary.score("field_b").n) == (1.0, 1)
+
+
+@pytest.mark.parametrize("finish", ["refusal", "content_filter"])
+def test_an_output_of_which_the_endpoint_says_that_it_was_refused_is_not_unparsed(finish):
+    def scored(text):
+        return JsonFields()(Sample("1", "?", {"a": 1}), Output(text, metadata={"finish": finish}))
+
+    assert {score.outcome for score in scored("I cannot help with that.")} == {"refused"}
+    assert {score.outcome for score in scored('{"a": 1}')} == {"scored"}
+
+
 def test_the_fields_of_a_dataset_have_scores_even_where_one_row_lacks_them():
     samples = [Sample("1", "?", {"a": 1}), Sample("2", "?", {"a": 1, "b": 2})]
     run = evaluate(lambda sample: sample.reference, samples, [JsonFields()])

@@ -124,6 +124,7 @@ def test_a_reply_that_was_cut_off_is_truncated(sandbox):
 
 def test_a_filtered_reply_is_refused(sandbox):
     assert score(sandbox, TABLE, "", finish="content_filter")["cell_recall"].outcome == "refused"
+    assert score(sandbox, TABLE, "I cannot help with that.", finish="refusal")["cell_recall"].outcome == "refused"
 
 
 @pytest.mark.parametrize("reference", [None, "", float("nan")])

@@ -17,7 +17,7 @@ from steelyard.plain_json import text_or_json, to_json
 from steelyard.replies.jsonlike import read_json
 from steelyard.scorers.lexical import share_info, unscored
 from steelyard.scorers.numbers import numbers_in
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "json_fields"
 _RULES: Final = ("exact", "number", "date", "text", "list", "set")
@@ -74,7 +74,8 @@ class JsonFields:
 
     The expected output is an object, or its JSON text. The output may stand in a fenced block or between other words;
     broken JSON is unparsed. An expected null is right where the field is missing too. Where no field is
-    expected (`{}`), an output without fields is right with `extra: fail`; else there is nothing to compare.
+    expected (`{}`), an output without fields is right with `extra: fail`; else there is nothing to compare. Without
+    JSON, where the endpoint says that the model refused or a content filter stopped it, it is refused.
 
     Args:
         compare: by field, how it is compared. `exact`: equal JSON, texts without blanks around them, 5 is 5.0. A
@@ -103,8 +104,7 @@ class JsonFields:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """All of them, the share, and one of each field that is known."""
-        known = dict.fromkeys((*self.fields, *(self.compare or {})))
-        of_field = (share_info(f"field_{field}", 1.0, labels=("right", "wrong")) for field in known)
+        of_field = (share_info(f"field_{field}", 1.0, labels=("right", "wrong")) for field in self._scored_fields())
         headline = replace(share_info(_NAME, 1.0, labels=("right", "wrong")), headline=True)
         return (headline, share_info(f"{_NAME}_share"), *of_field)
 
@@ -151,9 +151,25 @@ class JsonFields:
         if not problem and not isinstance(value, Mapping):
             problem = f"the output is a {type(value).__name__}, not a JSON object"
         if problem or expected is None:
-            detail = {"kind": "truncated" if output.metadata.get("finish") == "length" else "none"}
-            return [Score(name, None, outcome="unparsed", reason=problem, detail=detail) for name in names]
+            return self._without_fields(expected or {}, problem, str(output.metadata.get("finish", "")))
         return self._compared(expected, dict(_leaves(value, set(expected))))
+
+    def _without_fields(self, expected: Mapping[str, Any], problem: str, finish: str) -> list[Score]:
+        """The scores of an output that is no JSON object; those of fields that the sample lacks do not apply."""
+        detail = {"kind": "truncated" if finish == "length" else "none"}
+        missing = Score(_NAME, None, outcome="unparsed", reason=problem, detail=detail)
+        if finish in STOPPED:
+            missing = Score(_NAME, None, outcome="refused", reason="the model refused or a content filter stopped it")
+        of_fields = [
+            replace(missing, name=f"field_{field}") if field in expected else _not_expected(field)
+            for field in self._scored_fields()
+        ]
+        share = _share_of_none() if not expected else replace(missing, name=f"{_NAME}_share")
+        return [missing, share, *of_fields]
+
+    def _scored_fields(self) -> tuple[str, ...]:
+        """The fields that are known before an output is compared."""
+        return tuple(dict.fromkeys((*self.fields, *(self.compare or {}))))
 
     def _compared(self, expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[Score]:
         problems = {field: self._problem(field, value, found.get(field, _MISSING)) for field, value in expected.items()}
@@ -169,15 +185,14 @@ class JsonFields:
             Score(_NAME, float(passed), passed=passed, reason=reason[:500], detail=detail),
             Score(f"{_NAME}_share", len(right) / len(expected), reason=f"{len(right)} of {len(expected)} fields")
             if expected
-            else Score(f"{_NAME}_share", None, outcome="not_applicable", reason="the sample expects no field"),
+            else _share_of_none(),
         ]
-        for field in dict.fromkeys((*self.fields, *(self.compare or {}))) if self.fields else expected:
-            name = f"field_{field}"
+        for field in self._scored_fields() if self.fields else expected:
             if field not in expected:
-                scores.append(Score(name, None, outcome="not_applicable", reason="the sample expects no such field"))
+                scores.append(_not_expected(field))
             else:
                 holds = not problems[field]
-                scores.append(Score(name, float(holds), passed=holds, reason=problems[field][:300]))
+                scores.append(Score(f"field_{field}", float(holds), passed=holds, reason=problems[field][:300]))
         return scores
 
     def _problem(self, field: str, wanted: Any, value: Any) -> str:
@@ -189,6 +204,14 @@ class JsonFields:
             return "" if wanted is value else f"{_shown(value)}, expected {_shown(wanted)}"
         equal = _exact(wanted, value) or _rules(rule)(wanted, value)
         return "" if equal else f"{_shown(value)}, expected {_shown(wanted)}"
+
+
+def _not_expected(field: str) -> Score:
+    return Score(f"field_{field}", None, outcome="not_applicable", reason="the sample expects no such field")
+
+
+def _share_of_none() -> Score:
+    return Score(f"{_NAME}_share", None, outcome="not_applicable", reason="the sample expects no field")
 
 
 def _rules(rule: Any) -> Any:

@@ -339,8 +339,8 @@ class TableMetrics(SqlSettings):
 
     def _unparsed(self, table_text: TableText, output: Output) -> Sequence[Score]:
         finish = str(output.metadata.get("finish", ""))
-        if finish in STOPPED and table_text.kind == "empty":
-            return self._same_outcome("refused", "a content filter stopped the reply")
+        if finish == "refusal" or (finish in STOPPED and table_text.kind == "empty"):
+            return self._same_outcome("refused", "the model refused or a content filter stopped it")
         if finish == "length":
             return self._same_outcome("unparsed", "the reply was cut off inside its table", "truncated")
         return self._same_outcome("unparsed", table_text.reason, table_text.kind)
