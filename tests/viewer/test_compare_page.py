@@ -73,7 +73,7 @@ def compared(tmp_path_factory):
         (
             "mumbling",
             "Not decided −16.7 points",
-            "15 of 60 replies could not be read, so it is open which run is better",
+            "15 of 60 replies have no verdict, so it is open which run is better",
         ),
         (
             "apart",

@@ -42,7 +42,7 @@ def test_800_of_800_unparsed_allow_no_conclusion():
     assert pair.verdict == "inconclusive"
     assert (
         pair.conclusion.sentence
-        == "None of the 1,600 replies of a and b could be read, so their solve rate cannot be compared."
+        == "None of the 1,600 replies of a and b has a verdict, so their solve rate cannot be compared."
     )
     assert "no evidence" not in pair.conclusion.sentence
 
@@ -50,7 +50,7 @@ def test_800_of_800_unparsed_allow_no_conclusion():
 def test_nothing_read_of_a_score_that_leaves_missing_verdicts_out_is_no_conclusion_either():
     pair = only(["unparsed"] * 8, ["refused"] * 8, ANSWERED)
     assert (pair.verdict, pair.headline.n) == ("inconclusive", 0)
-    assert "None of the 16 replies of a and b could be read" in pair.conclusion.sentence
+    assert "None of the 16 replies of a and b has a verdict" in pair.conclusion.sentence
 
 
 def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
@@ -63,10 +63,10 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
     assert pair.conclusion.sentence == (
-        "40 of 200 replies could not be read, so it is open which run is better on solve rate. As scored, b differs "
+        "40 of 200 replies have no verdict, so it is open which run is better on solve rate. As scored, b differs "
         f"from a by +20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
-        f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but the unreadable replies could "
-        "move the difference to anything from -20.0 to +20.0 points. Fix those first."
+        f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but the replies without a verdict "
+        "could move the difference to anything from -20.0 to +20.0 points. Fix those first."
     )
 
 
@@ -74,7 +74,7 @@ def test_few_unparsed_replies_leave_the_verdict_and_the_sentence_says_how_far_th
     pair = only([1] * 40 + ["unparsed"] * 2 + [0] * 58, [1] * 70 + [0] * 30)
     assert pair.verdict == "better"
     assert (
-        "; 2 replies could not be read: counting these, +28.0 to +30.0 points; 100 pairs)." in pair.conclusion.sentence
+        "; 2 replies without a verdict: counting these, +28.0 to +30.0 points; 100 pairs)." in pair.conclusion.sentence
     )
 
 

@@ -148,11 +148,10 @@ def test_the_note_on_all_pairs_says_of_which_nothing_can_be_concluded():
     pairs = compare_all_pairs(*three_runs()).all_pairs
     unknown = [replace(pair, conclusion=Conclusion("inconclusive", "")) for pair in pairs]
     assert all_pairs_note(unknown) == (
-        "0 of 3 pairs differ (p after Holm's correction for 3 pairs). "
-        "3 are left open by replies that could not be read."
+        "0 of 3 pairs differ (p after Holm's correction for 3 pairs). 3 are left open by replies without a verdict."
     )
     assert all_pairs_note([*pairs[:2], unknown[2]]).endswith(
-        "c is better than a. 1 is left open by replies that could not be read."
+        "c is better than a. 1 is left open by replies without a verdict."
     )
 
 

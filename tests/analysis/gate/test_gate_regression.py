@@ -297,17 +297,17 @@ def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
     assert judged(stored("old", known), stored("new", known), 0.1).state == "holds"
     gate_verdict = judged(stored("old", half_known), stored("new", known), 0.1)
     assert gate_verdict.state == "undecided"
-    assert "with 40 unreadable replies the loss may be 40 points" in gate_verdict.sentence
+    assert "with 40 replies without a verdict the loss may be 40 points" in gate_verdict.sentence
 
 
 def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecided():
     summary = summarize_run(stored("new", ["unparsed"] * 800))
     (result,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
     assert result.state == "undecided"
-    assert "0.0 to 100.0 % with 800 unreadable replies" in result.sentence
+    assert "0.0 to 100.0 % with 800 replies without a verdict" in result.sentence
     (by_value,) = judge_gate({"solve_rate": ">= 0.6"}, [summary]).results
     assert by_value.state == "fails", "by its value none is solved"
-    assert "0.0 to 100.0 % with 800 unreadable replies" in by_value.sentence
+    assert "0.0 to 100.0 % with 800 replies without a verdict" in by_value.sentence
 
 
 def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
@@ -317,7 +317,7 @@ def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
     (result,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
     assert result.interval.high < 0.75
     assert result.state == "undecided"
-    assert "60.0 to 100.0 % with 40 unreadable replies" in result.sentence
+    assert "60.0 to 100.0 % with 40 replies without a verdict" in result.sentence
 
 
 def test_a_negative_margin_is_refused_and_the_direction_explained():

@@ -68,7 +68,7 @@ class _Claim:
         facts, missing = [_test(self.difference)], self.difference.missing
         if missing is not None:
             counting = f": counting these, {_bounds(missing.bounds, self.difference)}" if missing.bounds else ""
-            facts.append(f"{count_text(missing.n, 'reply')} could not be read{counting}")
+            facts.append(f"{count_text(missing.n, 'reply')} without a verdict{counting}")
         return "; ".join([*facts, count_text(self.difference.n, "pair")])
 
     def inconclusive(self, missing: MissingVerdicts) -> str:
@@ -76,7 +76,7 @@ class _Claim:
         difference, phrase = self.difference, score_phrase(self.score)
         if missing.n == missing.replies:
             replies = f"None of the {count_text(missing.replies, 'reply')} of {self.baseline} and {self.other}"
-            return f"{replies} could be read, so their {phrase} cannot be compared."
+            return f"{replies} has a verdict, so their {phrase} cannot be compared."
         facts = [f"{level_text(self.level)} CI {_interval(difference)}"] if difference.interval else []
         facts += [_test(difference), count_text(difference.n, "pair")]
         scored = (
@@ -90,9 +90,10 @@ class _Claim:
             else ""
         )
         may = may or f"may outweigh the rest, as the range of {phrase} is not known"
+        has = "has" if missing.n == 1 else "have"
         return (
-            f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read, so it is open which run is "
-            f"better on {phrase}. {scored}, but the unreadable replies {may}. Fix those first."
+            f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict, so it is open which run is "
+            f"better on {phrase}. {scored}, but the replies without a verdict {may}. Fix those first."
         )
 
     def decided(self) -> str:

@@ -346,7 +346,7 @@ def all_pairs_note(pairs: Sequence[RunPair]) -> str:
     unknown = sum(pair.verdict == "inconclusive" for pair in pairs)
     if not unknown:
         return summary
-    return f"{summary} {unknown:,} {'is' if unknown == 1 else 'are'} left open by replies that could not be read."
+    return f"{summary} {unknown:,} {'is' if unknown == 1 else 'are'} left open by replies without a verdict."
 
 
 def _order_of(pair: RunPair) -> str:

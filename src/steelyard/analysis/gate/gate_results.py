@@ -388,7 +388,7 @@ def _evidence(rule: Rule, mean: Mean, limits: str, score: ScoreSummary) -> str:
     missing = ""
     if score.missing_bounds:
         bounds = _text(rule, *score.missing_bounds, share=score.is_share)
-        missing = f", {bounds} with {count_text(score.missing_verdicts, 'unreadable reply')}"
+        missing = f", {bounds} with {count_text(score.missing_verdicts, 'reply')} without a verdict"
     return f"{_text(rule, mean.value, share=score.is_share)}, {limits}{missing}, n={mean.n}"
 
 
@@ -489,10 +489,10 @@ def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision
         return "undecided", ""
     missing = difference.missing
     if missing is not None and missing.bounds is None and missing.leaves_sign_open:
-        return "undecided", f"; {count_text(missing.n, 'reply')} of {missing.replies:,} could not be read"
+        return "undecided", f"; of {count_text(missing.replies, 'reply')} {missing.n:,} without a verdict"
     low, high = _gain(difference.interval, difference)
     least, most = _gain(missing.bounds, difference) if missing and missing.bounds else (low, high)
-    with_missing = f"; with {count_text(missing.n, 'unreadable reply')}" if missing else ""
+    with_missing = f"; with {count_text(missing.n, 'reply')} without a verdict" if missing else ""
     if low > -margin:
         if least <= -margin:
             return "undecided", f"{with_missing} the loss may be {_size(-least, difference)}"

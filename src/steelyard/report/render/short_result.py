@@ -231,10 +231,9 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
     ]
     yield Sentence(f"{mark} {claim}{_size(pair)} ({', '.join(filter(None, facts))})", tone=tone)
     if pair.verdict == "inconclusive" and missing is not None:
-        unreadable = "unreadable reply" if missing.n == 1 else "unreadable replies"
         bounds = _limits(missing.bounds, difference.unit, difference.n, sign=True)
         limits = f" from {bounds}{' points' if difference.unit else ''}" if bounds else ""
-        yield Sentence(f"  {missing.n:,} {unreadable} could move it to anything{limits}.")
+        yield Sentence(f"  {count_text(missing.n, 'reply')} without a verdict could move it to anything{limits}.")
     if pair.verdict == "no_evidence" and not named and difference.detectable is not None:
         yield Sentence(f"  {_could_be_found(difference, difference.detectable)}")
 
