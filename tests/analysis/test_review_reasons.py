@@ -28,6 +28,12 @@ def test_a_refusal_is_named_once():
     assert [str(reason) for reason in rules.reasons(record(score), ())] == ["refused"]
 
 
+def test_a_reply_without_a_verdict_is_said_to_have_none():
+    scores = Score("rubric", None, outcome="unparsed", detail={"kind": "none"}), Score("length", 1.0)
+    rules = ReviewRules.of({"primary": ""}, {})
+    assert [str(reason) for reason in rules.reasons(record(*scores), ())] == ["unparsed (rubric: no verdict)"]
+
+
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [

@@ -217,6 +217,17 @@ def count_text(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
+def kind_text(kind: str) -> str:
+    """Why a reply was not parsed, in words.
+
+    >>> kind_text("out_of_scale"), kind_text("none"), kind_text("several")
+    ('out of scale', 'no verdict', 'several answers')
+    """
+    return {"none": "no verdict", "several": "several answers", "unparsed": "unreadable"}.get(
+        kind, kind.replace("_", " ")
+    )
+
+
 def about_text(n: int) -> str:
     """A number that is known roughly, in hundreds from 1,000 on.
 

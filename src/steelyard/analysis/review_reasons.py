@@ -12,7 +12,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.numbers import percent_text
+from steelyard.analysis.numbers import kind_text, percent_text
 from steelyard.plain_json import grouped, to_json
 from steelyard.types import Record, Score, ScoreInfo
 
@@ -119,8 +119,8 @@ class ReviewRules:
             # Scores are named only where others have a verdict: then one judge of several failed.
             if scores:
                 partial = len(scores) < len(record.scores)
-                kind = str(scores[0].detail.get("kind") or "").replace("_", " ")
-                kind = "" if kind == outcome else kind
+                kind = str(scores[0].detail.get("kind") or "")
+                kind = "" if kind == outcome else kind_text(kind)
                 names = ", ".join(score.name for score in scores) if partial else ""
                 yield ReviewReason(outcome, ": ".join(part for part in (names, kind) if part))
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.analysis.judging_manifest import OF_ANSWERS, SIDES
+from steelyard.analysis.numbers import kind_text
 from steelyard.escaping import cell_text
-from steelyard.report.run_texts import kind_text, outcome_word
+from steelyard.report.run_texts import outcome_word
 from steelyard.types import Record, Score
 
 _NOUN: Final = (

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from steelyard.analysis.label_forms import NO_OPTION
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import count_text, kind_text
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.escaping import cell_text
 from steelyard.people.review import ReviewEntry, ReviewView
@@ -17,7 +17,7 @@ from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_con
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.run_texts import kind_text, one_line
+from steelyard.report.run_texts import one_line
 from steelyard.report.sample_evidence import passage_matches, source_label, sources_in, speaker
 from steelyard.report.sections.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from steelyard.analysis.comparison.comparison_values import Comparison
-from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, score_title, value_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    kind_text,
+    score_phrase,
+    score_title,
+    value_text,
+)
 from steelyard.analysis.scores.score_summary_values import Consistency, ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import shortened
@@ -18,17 +26,6 @@ from steelyard.store import Run
 _STATES: Final = {"broken": "failed", "interrupted": "was interrupted"}
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence lists."""
-
-
-def kind_text(kind: str) -> str:
-    """Why a reply was not parsed, in words.
-
-    >>> kind_text("out_of_scale"), kind_text("none"), kind_text("several")
-    ('out of scale', 'no verdict', 'several answers')
-    """
-    return {"none": "no verdict", "several": "several answers", "unparsed": "unreadable"}.get(
-        kind, kind.replace("_", " ")
-    )
 
 
 def outcome_word(outcome: str) -> str:

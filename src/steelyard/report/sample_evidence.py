@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from steelyard.analysis.numbers import kind_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import WordIndex
-from steelyard.report.run_texts import kind_text
 from steelyard.report.sections.sql_results import sql_json
 from steelyard.scorers.passages import SourcePassage, match
 from steelyard.scorers.retrieval import retrieved

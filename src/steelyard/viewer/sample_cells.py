@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
-from steelyard.analysis.numbers import record_value_text, score_title, verdict_words
+from steelyard.analysis.numbers import kind_text, record_value_text, score_title, verdict_words
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.judge_reasons import named_verdict, preference_reason
-from steelyard.report.run_texts import kind_text, one_line, outcome_word
+from steelyard.report.run_texts import one_line, outcome_word
 from steelyard.report.sample_evidence import verdict_name
 from steelyard.store import Run
 from steelyard.types import Record, Score, ScoreInfo

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
-from steelyard.analysis.numbers import record_value_text, score_title, seconds_text, verdict_words
+from steelyard.analysis.numbers import kind_text, record_value_text, score_title, seconds_text, verdict_words
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import cell_text
@@ -26,7 +26,7 @@ from steelyard.prompts.sample_values import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.progress import fault_text
-from steelyard.report.run_texts import kind_text, outcome_word
+from steelyard.report.run_texts import outcome_word
 from steelyard.report.sample_evidence import (
     JUDGED,
     STEPS,

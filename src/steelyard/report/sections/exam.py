@@ -16,6 +16,7 @@ from steelyard.analysis.numbers import (
     count_text,
     figure_text,
     interval_text,
+    kind_text,
     mean_text,
     p_equals,
     score_phrase,
@@ -26,7 +27,7 @@ from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSumm
 from steelyard.analysis.summary.exam_values import Exam, ExamPoints, LetterBias, Repeats, Rotations
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import figure_cell, kind_text, value_cell
+from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
     Level,
     Section,

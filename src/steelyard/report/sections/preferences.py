@@ -15,6 +15,7 @@ from steelyard.analysis.numbers import (
     MISSING,
     count_text,
     interval_text,
+    kind_text,
     level_text,
     mean_text,
     p_equals,
@@ -31,7 +32,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import RowChart, SequenceChart, ShareBar, SharePart, interval_point
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import kind_text, outcome_word
+from steelyard.report.run_texts import outcome_word
 from steelyard.report.section import (
     Level,
     Section,

@@ -7,7 +7,15 @@ from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    kind_text,
+    mean_text,
+    score_title,
+    value_text,
+)
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart, interval_point
@@ -21,7 +29,6 @@ from steelyard.report.run_texts import (
     damaged_records,
     failed_elsewhere,
     is_rate,
-    kind_text,
     left_out_text,
     matching_warnings,
     one_line,
