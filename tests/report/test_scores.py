@@ -99,6 +99,20 @@ def test_unreadable_replies_are_counted_beside_a_further_score_in_the_short_resu
     assert "also      Accuracy 50.0 % (1 unreadable)" in capsys.readouterr().out
 
 
+def test_refused_replies_are_counted_beside_a_further_score_in_the_short_result(tmp_path, capsys):
+    class Judged:
+        score_infos = tuple(ScoreInfo(name, (0, 1), denominator="all") for name in ("first", "second"))
+        stage_info = StageInfo(name="judged")
+
+        def __call__(self, sample, output):
+            second = {"value": None, "outcome": "refused"} if sample.id == "0" else {"value": 1.0}
+            return [Score("first", 1.0), Score("second", **second)]
+
+    suite = Suite("read", "custom", [Sample(no, "Which?") for no in "01"], {"ours": lambda _: "yes"}, (Judged(),))
+    print_outcome(evaluate_runs(evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))), as_json=False)
+    assert "also      Second 50.0 % (1 refused)" in capsys.readouterr().out
+
+
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):
     grade = rows(section(runs), "Scores by run")["Grade"][1]
     assert grade.startswith("50.0 %")

@@ -191,17 +191,21 @@ def _counted(counts: dict[str, int]) -> str:
 def _also(summary: RunSummary) -> str:
     """The further scores of a run that is shown alone; "" where it has none.
 
-    Unreadable replies are counted where they are not those of the headline, which stand in the line above.
+    Unreadable and refused replies are counted where they are not those of the headline, which stand in the line above.
     """
     primary = summary.score()
     further = [score for score in summary.own_scores if score.name != summary.primary and applies(score)]
-    known = primary.unparsed if primary else 0
+    known = _without_verdict(primary) if primary else ""
     return " · ".join(
         f"{score_title(score.name)} {value_text(score.headline.value, share=score.is_share)}"
-        f"{f' ({score.unparsed:,} unreadable)' if score.unparsed not in {0, known} else ''}"
+        f"{f' ({missing})' if (missing := _without_verdict(score)) not in {'', known} else ''}"
         for score in further
         if score.name not in SAME_QUESTION or primary is None or score.headline.value != primary.headline.value
     )
+
+
+def _without_verdict(score: ScoreSummary) -> str:
+    return _counted({"unreadable": score.unparsed, "refused": score.refused})
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[str]:
