@@ -174,6 +174,16 @@ def test_several_configurations_are_checked_each_and_all_that_is_wrong_is_told(s
     assert "worse.yaml:2:1" in failed.err
 
 
+def test_samples_of_which_a_file_of_outputs_has_none_are_named_before_a_run(steelyard, tmp_path):
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps({"id": ident, "question": "Which?", "answer": "x"}) + "\n" for ident in "abc")
+    )
+    (tmp_path / "stored.jsonl").write_text('{"id": "b", "output": "x"}\n')
+    configuration = tmp_path / "replayed.yaml"
+    configuration.write_text("samples: rows.jsonl\ntargets: {stored: {replay: stored.jsonl}}\n")
+    assert "note: stored.jsonl holds no output for 2 of 3 samples: a, c" in steelyard("check", configuration).out
+
+
 @pytest.mark.parametrize("suite", ["rag", "pairwise", "tables", "text2sql"])
 def test_every_suite_reads_the_same_sources_by_the_same_mapping(steelyard, tmp_path, suite):
     import polars as pl  # the one test here that needs it

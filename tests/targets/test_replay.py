@@ -33,6 +33,15 @@ def test_json_lines_give_any_value(tmp_path):
     assert outputs(Replay(path), "1", "b") == [{"a": [1]}, 0]
 
 
+def test_samples_without_an_output_are_counted_and_the_first_named(tmp_path):
+    rows = [{"id": str(ident), "output": "x"} for ident in range(3)]
+    target = Replay(written(tmp_path, "o.jsonl", "\n".join(map(json.dumps, rows))))
+    samples = [Sample(str(ident), f"question {ident}") for ident in range(10)]
+    assert target.lacks(samples[:3]) == ""
+    assert target.lacks(samples[2:4]) == "o.jsonl holds no output for 1 of 2 samples: 3"
+    assert target.lacks(samples) == "o.jsonl holds no output for 7 of 10 samples: 3, 4, 5, 6, 7 and 2 more"
+
+
 def test_a_json_list_of_objects_gives_one_output_each_and_equal_ones_may_be_repeated(tmp_path):
     rows = [{"question": "q1", "kb_answer": "A:H2O"}, {"question": "q2", "kb_answer": "C"}]
     path = written(tmp_path, "results.json", json.dumps([*rows, rows[0]], indent=1))

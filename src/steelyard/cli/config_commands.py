@@ -32,7 +32,7 @@ from steelyard.data.table import object_in
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible
 from steelyard.evaluation.scorer_infos import prompt_hints
-from steelyard.evaluation.survey import judge_calls
+from steelyard.evaluation.survey import judge_calls, notes_of
 from steelyard.prompts.reply_schema import packaged_replies
 from steelyard.prompts.template import packaged_prompts, placeholders
 from steelyard.registry import describe
@@ -316,7 +316,7 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
 
 
 def _notes(loaded: Loaded) -> list[str]:
-    return list(dict.fromkeys((*loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
+    return list(dict.fromkeys((*notes_of(loaded.suite), *prompt_hints(loaded.suite.all_scorers))))
 
 
 def _count(samples: Any) -> int:

@@ -39,6 +39,7 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Store
 from steelyard.store.records import pack_sample
+from steelyard.targets.replay import Replay
 from steelyard.types import Sample, Scorer, WrapsScorers
 
 
@@ -215,9 +216,11 @@ def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
 
 
 def notes_of(suite: Suite) -> tuple[str, ...]:
-    """What to know of a suite's samples, and of the documents that its targets read."""
-    of_targets = (note for target in suite.targets.values() if hasattr(target, "notes") for note in target.notes())
-    return tuple(dict.fromkeys([*suite.notes, *of_targets]))
+    """What to know of a suite's samples, of the documents that its targets read, and of outputs that a file lacks."""
+    targets = suite.targets.values()
+    of_targets = (note for target in targets if hasattr(target, "notes") for note in target.notes())
+    lacking = (target.lacks(suite.samples) for target in targets if isinstance(target, Replay))
+    return tuple(dict.fromkeys([*suite.notes, *of_targets, *filter(None, lacking)]))
 
 
 def manifests(

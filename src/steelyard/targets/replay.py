@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import nan
@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
+from steelyard.analysis.numbers import count_text
 from steelyard.data.rows import object_as_printed, only_value
 from steelyard.data.table import list_in, render
 from steelyard.data.text_tables import SqlLine, golden, split_line
@@ -54,6 +55,8 @@ _SPANS: Final = (
 )
 _OF_OPIK: Final = frozenset({"dataset_item_id", "project_id"})
 """Keys of an item of an experiment, and of a trace."""
+_MOST_LACKING: Final = 5
+"""Samples without an output that a note names."""
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -119,6 +122,21 @@ class Replay:
             name = Path(self.file).name
             raise LookupError(f"{name} holds no output for sample {sample.id!r}: no row has it, or its call failed")
         return output
+
+    def lacks(self, samples: Iterable[Sample]) -> str:
+        """Say for how many samples, and which, the file has no output; "" where it has all."""
+        count, lacking = 0, []
+        for sample in samples:
+            count += 1
+            try:
+                self(sample)
+            except LookupError:
+                lacking.append(sample.id)
+        if not lacking:
+            return ""
+        more = f" and {len(lacking) - _MOST_LACKING:,} more" if len(lacking) > _MOST_LACKING else ""
+        of = f"{len(lacking):,} of {count_text(count, 'sample')}"
+        return f"{Path(self.file).name} holds no output for {of}: {', '.join(lacking[:_MOST_LACKING])}{more}"
 
     def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
         name, position = Path(self.file).name, sample.metadata.get("position")
