@@ -32,7 +32,7 @@ from steelyard.scorers.lexical import Contains, ExactMatch
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 from steelyard.targets import Prompt
-from steelyard.types import Label, Score, ScoreInfo
+from steelyard.types import Label, Score, ScoreInfo, StageInfo
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.run_page import runs_beside
 
@@ -634,6 +634,27 @@ def test_the_head_of_a_run_says_whether_its_gate_holds_and_a_new_baseline_file_i
         assert "gate does not hold" not in page
         assert re.search(r'<a href="#gate">.*gate (holds|not decided)', page)
         assert "#gate" not in viewer.ask(f"/run/{bad.id}")[2], "it has no gate"
+
+
+class OneOfTwo:
+    """A score that the second sample is refused."""
+
+    score_infos = (ScoreInfo("said", (0, 1)),)
+    stage_info = StageInfo(name="said")
+
+    def __call__(self, sample, output):
+        return Score("said", 1.0) if sample.id == "a" else Score("said", None, outcome="refused")
+
+
+def test_the_head_of_a_run_says_that_its_gate_fails_where_another_rule_is_not_decided(tmp_path):
+    gate, how = {"solve_rate": ">= 0.9", "said": ">= 0.5"}, RunConfig(tmp_path / "s.db")
+    samples = [Sample("a", "Which?", "A", ("x", "y")), Sample("b", "Which?", "B", ("x", "y"))]
+    suite = Suite("S", "choice", samples, {"bad": lambda _: "B"}, (Choice(), OneOfTwo()), gate=gate)
+    (run,) = evaluate_suite(suite, how=how)
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}")[2]
+    assert "cannot be decided" in page
+    assert "gate does not hold" in page
 
 
 @pytest.mark.parametrize("stored", [{"solve_rate": "about 0.9"}, [">= 0.9"]])
