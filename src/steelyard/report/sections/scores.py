@@ -63,6 +63,7 @@ def scores_section(runs: PageRuns) -> Section:
             _overview(runs),
             *_verdicts(runs),
             *_contingency_tables(runs),
+            *_scale_charts(runs),
             *[*_histograms(runs)][:1],
         ],
         key="scores",
@@ -106,6 +107,37 @@ def _shown_once(table: SectionTable, names: Sequence[str]) -> tuple[SectionTable
             rows.append(row)
     told = [f"the same as {score_phrase(shown)}: {', '.join(others)}" for shown, others in same.items()]
     return replace(table, rows=tuple(rows)), told
+
+
+def _scale_charts(runs: PageRuns) -> list[Section]:
+    """A chart per scale other than a share's, such as -1 to 1 of a correlation, which the bars of shares leave out."""
+    names = runs.own_scores
+    with_histogram = {name for summary in runs.summaries for name in summary.details.spreads}  # have their own charts
+    by_scale: dict[tuple[float, float], list[str]] = {}
+    for name in names:
+        domain = None if runs.is_share(name) else runs.domain(name)
+        if domain is not None and len(names) > 1 and name not in with_histogram:
+            by_scale.setdefault(domain, []).append(name)
+    return [Section("", chart=_scale_chart(runs, scores, scale)) for scale, scores in by_scale.items()]
+
+
+def _scale_chart(runs: PageRuns, scores: Sequence[str], scale: tuple[float, float]) -> RowChart:
+    """The means of scores on one declared scale, with their 95 % confidence intervals: a row per score.
+
+    Args:
+        runs: at least one.
+        scores: names of scores that have this scale in every run.
+        scale: lowest and highest value, both ends of the axis.
+    """
+    points = []
+    for row, name in enumerate(scores):
+        for series, summary in enumerate(runs.summaries):
+            score = summary.score(name)
+            points.append(mean_point(row, series, score.headline if score else None, share=False))
+    words = "; ".join(f"{score_title(scores[point.row])}: {point.text}" for point in points)
+    title = f"Means on a scale from {scale[0]:g} to {scale[1]:g}, 95 % CI"
+    labels = runs.labels if len(runs) > 1 else ()
+    return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=labels, domain=scale)
 
 
 def _mean_cells(runs: PageRuns, name: str) -> Iterator[TableCell]:
