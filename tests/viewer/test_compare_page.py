@@ -39,6 +39,7 @@ def compared(tmp_path_factory):
         "far": lambda no: "yes",
         "bad": lambda no: "no",
         "mumbling": lambda no: "hm" if no % 2 else "yes" if no % 3 == 0 else "no",
+        "once": lambda no: "hm" if no == 1 else "yes" if no % 3 == 0 else "no",
         "refusing": lambda no: "cannot" if no < 2 else "no",
         "partly": lambda no: "none" if no >= 20 else "no",
     }
@@ -88,6 +89,11 @@ def test_the_claim_stands_before_its_explanation_and_neither_is_repeated(compare
     assert f"{claim} {explanation}" in conclusion
     assert conclusion.lower().count("not decided") == claim.lower().count("not decided")
     assert conclusion.count(explanation) == 1
+
+
+@pytest.mark.parametrize(("other", "what"), [("mumbling", "15 unreadable replies"), ("once", "1 unreadable reply")])
+def test_unreadable_replies_that_leave_the_verdict_open_are_the_next_step(compared, other, what):
+    assert f"See the {what}" in compared("base", other)
 
 
 @pytest.mark.parametrize(("baseline", "other", "is_first"), [("base", "bad", True), ("near", "base", False)])

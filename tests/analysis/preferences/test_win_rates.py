@@ -6,6 +6,7 @@ import pytest
 from tests.analysis.judging import judging, judging_run, orders, row, rows
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.preferences.preferences_wording import shared_notes
 from steelyard.analysis.preferences.win_rates import fair_split, preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
@@ -204,6 +205,14 @@ def test_unread_verdicts_and_missing_answers_are_warned_of():
         "2 pairs were not judged, as a side gave no answer (two 2 (2 failed)); counted as losses of that side, one "
         "has 100.00 %."
     )
+
+
+def test_missing_verdicts_that_leave_the_side_open_are_told_once():
+    rates = preferences(judging("tie", "unparsed", "refused", "tie"))
+    assert "2 verdicts of 4 are unreadable or refused" in rates.sentence
+    assert rates.warnings == ("No pair was decided: evidence needs at least six.",)
+    of_several = shared_notes([rates, preferences(judging(*["A"] * 8))])
+    assert any("2 verdicts of 4 were unreadable or refused" in note for note in of_several)
 
 
 def test_nothing_judged_concludes_nothing():

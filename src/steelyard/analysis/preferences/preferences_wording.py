@@ -143,12 +143,14 @@ def _stopped(pair: Preferences, stopping: Stopping) -> str:
 
 
 def preference_warnings(pair: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
-    """Warnings that qualify the sentence, the most important first."""
+    """Warnings that qualify the sentence, the most important first; what it says itself is not among them."""
+    is_told = pair.tally.scored and leaves_side_open(pair.bounds)
     return (
         *_of_answers(pair, same),
         *_of_length(pair),
         *position_warnings(pair),
-        *_of_missing(pair),
+        *(() if is_told else _of_missing_verdicts(pair)),
+        *_of_missing_answers(pair),
         *few_decided_warnings(pair),
     )
 
@@ -221,7 +223,7 @@ def position_warnings(pair: Preferences) -> Iterator[str]:
         )
 
 
-def _of_missing(pair: Preferences) -> Iterator[str]:
+def _of_missing_verdicts(pair: Preferences) -> Iterator[str]:
     tally = pair.tally
     missing = tally.unparsed + tally.refused
     if tally.judged and missing > _UNREAD * tally.judged:
@@ -229,6 +231,10 @@ def _of_missing(pair: Preferences) -> Iterator[str]:
         were = "was" if missing == 1 else "were"
         verdicts = f"{count_text(missing, 'verdict')} of {tally.judged:,}"
         yield f"{verdicts} {were} unreadable or refused{between if pair.bounds else ''}."
+
+
+def _of_missing_answers(pair: Preferences) -> Iterator[str]:
+    tally = pair.tally
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
         as_losses = f"; counted as losses of that side, {pair.first} has {percent_text(pair.losses.value, 2)}"
@@ -251,7 +257,8 @@ def few_decided_warnings(pair: Preferences) -> Iterator[str]:
         return
     if pair.evidence.detectable is None:
         were = "was" if tally.decided == 1 else "were"
-        yield f"Only {count_text(tally.decided, 'pair')} {were} decided: evidence needs at least six."
+        decided = f"Only {count_text(tally.decided, 'pair')} {were}" if tally.decided else "No pair was"
+        yield f"{decided} decided: evidence needs at least six."
     elif tally.decided < tally.scored / 2:
         counts = ", ".join(_even(pair))
         decided = f"{tally.decided:,} of {count_text(tally.scored, 'pair')}"
@@ -300,5 +307,7 @@ def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
         notes += [f"{what}: {some_of([pair.title for pair in those], _MOST_NAMED)}."] if those else []
     for pair in pairs:
         shared = {*position_warnings(pair), *few_decided_warnings(pair)}
-        notes += [f"{pair.title}: {text}" for text in pair.warnings if text not in shared]
+        # Here no sentence of the pair stands beside its warnings.
+        texts = dict.fromkeys((*pair.warnings, *_of_missing_verdicts(pair)))
+        notes += [f"{pair.title}: {text}" for text in texts if text not in shared]
     return tuple(notes)
