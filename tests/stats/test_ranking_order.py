@@ -173,6 +173,9 @@ def test_a_model_above_the_second_is_above_all_that_the_second_is_above():
     first, second = [0] * 80 + [1] * 80 + [0], [1] * 80 + [2] * 80 + [2]
     result = rank(coded(first, second, [1.0] * 70 + [0.0] * 10 + [1.0] * 70 + [0.0] * 10 + [0.0]))
     assert result.above.tolist() == [[False, True, True], [False, False, True], [False, False, False]]
+    above = np.zeros((4, 4), dtype=bool)
+    above[0, 1] = above[1, 2] = above[2, 3] = True
+    assert np.array_equal(ranking_order._closed(above), np.triu(np.ones((4, 4), dtype=bool), 1))
 
 
 def test_models_that_never_met_are_not_ranked_against_each_other():

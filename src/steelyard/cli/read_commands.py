@@ -102,8 +102,9 @@ def print_runs(to: Console, shown: Sequence[Run], figures: Mapping[str, ListFigu
     ]
     columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors", "score", *missing]
     column_of = {name: column for column, name in enumerate(columns)}
-    least = ("state", "started (UTC)") if {row[4] for row in rows} == {"finished"} else ("started (UTC)", "state")
-    droppable = [column_of[name] for name in (*least, "suite", "errors", "score")]
+    all_finished = {row[4] for row in rows} == {"finished"}
+    least = ("state", "started (UTC)", "suite") if all_finished else ("started (UTC)", "suite", "state")
+    droppable = [column_of[name] for name in (*least, "errors", "score")]
     shown_columns = fitting_columns(
         columns, rows, to.width, elastic=[column_of["suite"], column_of["target"]], droppable=droppable
     )

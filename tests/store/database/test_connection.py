@@ -7,6 +7,7 @@ from steelyard import Store
 from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.connection import MOST_IN_QUERY, DatabaseError, select_in
+from steelyard.store.database.sqlite import _expanded
 from steelyard.store.open_store import open_backend
 
 
@@ -157,6 +158,11 @@ def test_a_table_that_is_there_is_known(connection):
     assert not connection.has_table("pg_class")
     connection.execute("DROP TABLE event")
     assert not connection.has_table("event")
+
+
+def test_a_statement_is_not_prepared_anew_for_each_length_of_its_list():
+    texts = {_expanded("SELECT 1 WHERE 1 IN :n", ("n",), {"n": [0] * length})[0] for length in range(MOST_IN_QUERY)}
+    assert len(texts) == 11
 
 
 def test_a_connection_that_reads_cannot_write(where):

@@ -83,7 +83,10 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
     exams = [summary.exam for summary in summaries if summary.exam]
     orders = max((exam.rotations.orders for exam in exams if exam.rotations), default=0)
     repeats = max((exam.repeats.repeats for exam in exams if exam.repeats), default=0)
-    of_runs = [dict(_figures(summary, summary.exam)) if summary.exam else {} for summary in summaries]
+    of_runs = [
+        dict(_figures(summary, summary.exam, alone=len(summaries) == 1)) if summary.exam else {}
+        for summary in summaries
+    ]
     for title in next(filter(None, of_runs)):
         cells = [figures.get(title) for figures in of_runs]
         if any(cells):
@@ -95,7 +98,7 @@ _Figure = tuple[str, TableCell | None]
 """Title of a line, and its cell; None where the run has no such figure."""
 
 
-def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
+def _figures(summary: RunSummary, exam: Exam, *, alone: bool) -> Iterator[_Figure]:
     """Every line of one run, with or without a figure, in their order."""
     score, built_in = summary.score(exam.score), summary.score(_BUILT_IN)
     yield "all questions", _share(score.headline if score else None)
@@ -116,9 +119,9 @@ def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
     yield "answer differs in {repeats} repeats", _share(exam.repeats.flipped if exam.repeats else None)
     yield "repeats off the most frequent", None if off is None else value_cell(off, share=True)
     yield "most frequent of {repeats} repeats", _majority(exam.repeats)
-    # One phrase: where a terminal had space for the first kind alone, the others would seem to be of that kind too.
-    kinds = ", ".join(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items())
-    yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), (kinds,)) if kinds else None
+    # Beside other runs a terminal has space for the first kind alone, as if the others were none, or for no interval.
+    kinds = tuple(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items()) if alone or len(exam.queue) == 1 else ()
+    yield "to check by hand", TableCell(count_text(n, "reply"), kinds) if (n := sum(exam.queue.values())) else None
 
 
 def _point_figures(points: ExamPoints | None) -> Iterator[_Figure]:
