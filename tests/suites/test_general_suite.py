@@ -8,9 +8,11 @@ import re
 import pytest
 
 from steelyard import evaluate_suite
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
 from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.survey import check_suite
 from steelyard.scorers import ExactMatch
 from steelyard.scorers.judges.judge import Judge
@@ -288,6 +290,20 @@ def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
     given = "targets: {same: {replay: outputs.jsonl}}\nscorers: [{checks: {every: [{contains: b}]}}]\n"
     (run,) = evaluate_suite(configured(given, rows, "rows.jsonl"), store=tmp_path / "s.db")
     assert [[score.value for score in record.scores] for record in run.records()] == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_a_gate_on_a_kind_of_checks_is_decided_on_the_rows_that_have_it(configured, tmp_path):
+    rows = [
+        {"id": f"{no}", "question": f"{no}?", "checks": {"length": 3} if no else {"contains": "ok"}} for no in range(4)
+    ]
+    rows += [{"id": "4", "question": "4?"}]
+    (tmp_path / "outputs.jsonl").write_text(
+        "".join(json.dumps({"id": f"{no}", "output": "ok"}) + "\n" for no in range(5))
+    )
+    suite = configured("targets: {same: {replay: outputs.jsonl}}\n", rows, "rows.jsonl")
+    (run,) = evaluate_suite(suite, how=RunConfig(tmp_path / "s.db"))
+    results = judge_gate({"contains": ">= 0.9", "checks": ">= 0.9"}, [run.summary()]).results
+    assert [result.state for result in results] == ["holds", "holds"]
 
 
 def test_checks_of_every_row_have_the_judge_the_labels_and_the_calls_that_they_need(configured):

@@ -23,7 +23,7 @@ from steelyard.building.wrapped import (
 )
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge, takes_model, with_judge
-from steelyard.types import LACKS, Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
 
 _MOST_REASON = 300
 _WORST = ("unparsed", "refused")
@@ -348,7 +348,7 @@ class Checks:
         names = (CHECKS, *self.kinds)
         given = sample.metadata.get(CHECKS)
         if not given and not self.every:
-            return [_lacking(name, "the row has no checks") for name in names]
+            return [_not_asked(name, "the row has no checks") for name in names]
         checks = (*self.every, *(_cached(json.dumps(given, sort_keys=True)) if given else ()))
         if self.judge is not None:
             checks = with_judge(checks, replace(self.judge, name=""))
@@ -365,8 +365,8 @@ class Checks:
 def _of_kind(kind: str, scores: Sequence[Score]) -> Score:
     if len(scores) == 1 and scores[0].value in (None, 0.0, 1.0):
         return scores[0]
-    return combined_verdict(kind, scores, all)[0] if scores else _lacking(kind, f"the row has no check {kind}")
+    return combined_verdict(kind, scores, all)[0] if scores else _not_asked(kind, f"the row has no check {kind}")
 
 
-def _lacking(name: str, reason: str) -> Score:
-    return Score(name, None, outcome="not_applicable", reason=reason, detail={LACKS: CHECKS})
+def _not_asked(name: str, reason: str) -> Score:
+    return Score(name, None, outcome="not_applicable", reason=reason)
