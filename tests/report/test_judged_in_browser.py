@@ -77,7 +77,7 @@ def test_what_could_not_be_read_says_why_in_the_sample(tmp_path, in_browser):
     detail = in_browser(html, visit, address="#open=q5")
     assert "? unreadable nothing" in detail
     assert "Reading: truncated" in detail
-    assert "correct: unparsed (nothing)" in detail
+    assert "correct: unreadable (nothing)" in detail
 
 
 def test_a_filter_finds_the_failures_of_any_score(tmp_path, in_browser):

@@ -17,7 +17,7 @@ from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_con
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.run_texts import one_line
+from steelyard.report.run_texts import one_line, outcome_word
 from steelyard.report.sample_evidence import passage_matches, source_label, sources_in, speaker
 from steelyard.report.sections.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
@@ -74,7 +74,7 @@ def _value_text(score: Score) -> str:
     if score.value is None:
         kind = cell_text(score.detail.get("kind"))
         more = f", {kind_text(kind)}" if kind not in {"", score.outcome} else ""
-        return f"{score.outcome.replace('_', ' ')}{more}"
+        return f"{outcome_word(score.outcome)}{more}"
     detail = score.detail
     parts = [cell_text(detail[key]) for key in ("how", "fallback", "asked_for") if detail.get(key) not in {None, ""}]
     parts += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []

@@ -35,6 +35,7 @@ from steelyard.prompts.sample_values import without_passage
 from steelyard.replies.answer_key import alternatives
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import SHOWN_ELSEWHERE, pair_of, preference_reason, preference_text
+from steelyard.report.run_texts import outcome_word
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleChoice, ScoredRun, choose_samples
 from steelyard.report.sample_evidence import (
     EVIDENCE,
@@ -301,7 +302,7 @@ class _RecordReader:
 
     def _other(self, score: Score) -> list[Any]:
         index = self._words.index
-        return [index(score.name), index(score.outcome), score.value, index(score.reason), _passed(score)]
+        return [index(score.name), index(outcome_word(score.outcome)), score.value, index(score.reason), _passed(score)]
 
 
 def _pair_columns(

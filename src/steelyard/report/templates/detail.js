@@ -130,7 +130,7 @@ function scoreOf(run, record, [word, outcome, number, why, verdict]) {
   const [name, reason] = [WORDS[word], WORDS[why]];
   const entry = judgedEntry(run, record, name);
   const kind = entry && number === null && WORDS[entry[2]] ? ` (${WORDS[entry[2]].replaceAll("_", " ")})` : "";
-  const value = number === null ? WORDS[outcome].replaceAll("_", " ") + kind : String(Number(number.toFixed(6)));
+  const value = number === null ? WORDS[outcome] + kind : String(Number(number.toFixed(6)));
   const passed = passMark(verdict);
   const short = reason && !isLong(reason) ? ` (${reason})` : "";
   const line = fact(name, element("span", {}, shown(value), passed ? " " : "", passed, shown(short)));
