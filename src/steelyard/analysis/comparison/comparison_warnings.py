@@ -104,7 +104,8 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
             f"the two runs are not independent there."
         )
     if n := sum(part.n for part in overlap.unpaired if "failed" in part):
-        yield f"{count_text(n, 'sample')} failed in at least one of the runs and {'is' if n == 1 else 'are'} left out."
+        either = " or ".join(runs.names)
+        yield f"{count_text(n, 'sample')} failed in {either} and {'is' if n == 1 else 'are'} left out."
 
 
 def _of_one_side(overlap: SampleOverlap, names: tuple[str, str]) -> Iterator[str]:
