@@ -122,7 +122,7 @@ def test_no_mean_of_any_score_hides_what_it_leaves_out(runs):
     cells_of = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([run]), "Every score")}
     assert cells_of["Correct"][-4:] == ["5 of 9", "1", "1", "1"]  # nothing failed, as the caption says
     columns_of = dict(rows[:2] for rows in rows_of_text(html_report(runs), "Scores by run"))
-    left_out = "1 not applicable, 1 unreadable, 1 refused, bounds 45.5 to 63.6 %"
+    left_out = "1 unreadable, 1 refused, 1 not applicable, bounds 45.5 to 63.6 %"
     assert columns_of["Correct"].endswith(f"5 of 9, 26.7 to 81.1, {left_out}")
     assert columns_of["Faithfulness"].endswith("8 of 12, 39.1 to 86.2")
     assert markdown_report(runs).count(f"5 of 9, 26.7 to 81.1, {left_out}") == 2
@@ -207,7 +207,7 @@ def test_several_runs_stand_side_by_side_in_the_terminal(runs, capsys):
     print_outcome(evaluate_runs(runs), as_json=False, full=True)
     lines = capsys.readouterr().out.splitlines()
     assert row_in(lines, "Correct  ") == ["Correct", *["55.6", "%", "(5", "of", "9)"] * 2]
-    assert "top 2: correct: n 9, 1 not applicable, 1 unreadable, 1 refused, bounds 45.5 to" in lines
+    assert "top 2: correct: n 9, 1 unreadable, 1 refused, 1 not applicable, bounds 45.5 to" in lines
     assert row_in(lines, "wrong but supported")[-6:] == ["3", "(33.3", "%)", "3", "(33.3", "%)"]
 
 

@@ -116,7 +116,7 @@ def test_refused_replies_are_counted_beside_a_further_score_in_the_short_result(
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):
     grade = rows(section(runs), "Scores by run")["Grade"][1]
     assert grade.startswith("50.0 %")
-    assert grade.endswith("2 of 4, 15.0 to 85.0, 1 not applicable, 1 error")
+    assert grade.endswith("2 of 4, 15.0 to 85.0, 1 error, 1 not applicable")
 
 
 def test_bars_show_every_verdict_of_every_run(runs):

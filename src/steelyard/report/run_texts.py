@@ -82,10 +82,11 @@ def is_rate(scores: Iterable[ScoreSummary | None]) -> bool:
 
 
 def left_out_text(score: ScoreSummary) -> str:
-    """The counts behind a mean, and its bounds: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
-    counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unreadable"), (score.refused, "refused"))
-    parts = [f"{n:,} {what}" for n, what in counts if n]
+    """The counts behind a mean, and its bounds: `n 38, 1 unreadable, 1 refused, bounds 3.20 to 3.60`."""
+    # A narrow cell shows the first of them: what might have been a value comes before what has none.
+    parts = [f"{n:,} {what}" for n, what in ((score.unparsed, "unreadable"), (score.refused, "refused")) if n]
     parts += [count_text(score.errors, "error")] if score.errors else []
+    parts += [f"{score.not_applicable:,} not applicable"] if score.not_applicable else []
     parts += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
     return ", ".join([f"n {score.headline.n:,}", *parts])
 
