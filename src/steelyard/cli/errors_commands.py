@@ -27,7 +27,7 @@ from steelyard.plain_json import field_values
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.render.terminal import console, print_data, print_json, print_sections, say
-from steelyard.report.run_texts import state_text
+from steelyard.report.run_texts import state_text, stratum_text
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Store
 
@@ -64,7 +64,7 @@ def errors_draw(
     to, where = console(), store_option(store)
     say(to, f"error analysis {coding.id}: {count_text(len(coding.items), 'record')}")
     for name, count in sorted(Counter(item.stratum for item in coding.items).items()):
-        say(to, f"  {count:,} of the {'replies without a verdict' if name == 'unparsed' else name}")
+        say(to, f"  {count:,} of the {stratum_text(name)}")
     say(to, "Note the first thing that is wrong with each, in the browser:")
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")

@@ -42,6 +42,7 @@ from steelyard.people.queues import (
 )
 from steelyard.plain_json import field_values
 from steelyard.report.render.terminal import console, print_data, print_json, print_sections, say
+from steelyard.report.run_texts import stratum_text
 from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.store import Run, Store
 
@@ -125,7 +126,7 @@ def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | N
     form, to, where = queue.design.form, console(), store_option(store)
     say(to, f"queue {queue.id}: {count_text(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
     for name, count in Counter(item.stratum for item in items if item.stratum).items():
-        say(to, f"  {count:,} of the {'replies without a verdict' if name == 'unparsed' else name}")
+        say(to, f"  {count:,} of the {stratum_text(name)}")
     say(to, "Label in the browser, under Queues:")
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")

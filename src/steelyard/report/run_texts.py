@@ -37,6 +37,15 @@ def outcome_word(outcome: str) -> str:
     return "unreadable" if outcome == "unparsed" else kind_text(outcome)
 
 
+def stratum_text(stratum: str) -> str:
+    """What a record was drawn from, in words: refused replies are among the unparsed ones.
+
+    >>> stratum_text("unparsed"), stratum_text("wrong in a run")
+    ('replies without a verdict', 'wrong in a run')
+    """
+    return "replies without a verdict" if stratum == "unparsed" else stratum
+
+
 def consistency_text(name: str, consistency: Consistency) -> str:
     """How far a judge agreed with itself over its repeats, as a phrase.
 

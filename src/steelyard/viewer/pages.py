@@ -28,7 +28,7 @@ from steelyard.errors import ConfigError, DataError, StoreError, bounded
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
 from steelyard.report.render.html import page_style, section_environment
-from steelyard.report.run_texts import count_cell, state_text
+from steelyard.report.run_texts import count_cell, state_text, stratum_text
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.template import with_minus
@@ -359,6 +359,7 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.filters["score_title"] = score_title
     environment.filters["short_name"] = short_name
     environment.filters["state_text"] = state_text
+    environment.filters["stratum_text"] = stratum_text
     environment.filters["score_text"] = lambda value, share: with_minus(value_text(value, share=share))
     environment.filters["interval_of"] = lambda interval, share: with_minus(interval_text(interval, share=share))
     environment.filters["seconds_of"] = seconds_text
